@@ -1,0 +1,221 @@
+//! Ordered byte strings in a few named spaces, and transactions over them.
+//!
+//! This crate has never heard of Redis. It is defined by what the layers above need, against unlike engines:
+//! [`rocksdb`] (a log of our own and tables of dirty rows in front of RocksDB) and [`memory`] (snapshot isolation,
+//! with injected conflicts, unavailability and unknown outcomes). [`conformance`] is the contract as tests; each
+//! engine passes it. Layers above hold an [`AnyEngine`], so that the choice of engine is one enum and not a type
+//! parameter in every signature.
+//!
+//! # The contract
+//!
+//! * A [`Read`] sees what was committed before it began or was committed while it is open (read committed);
+//!   a [`Snapshot`] sees exactly the commits that were complete when it was taken, all rows of each or none.
+//! * A [`Write`] sees its own rows over that. Its rows become visible together, at [`Write::commit`]; dropping it is
+//!   a rollback. An engine may refuse with [`Error::Conflict`]; an engine that does not detect conflicts relies on its
+//!   caller's locks to keep two open writes off the same rows, and orders commits as the calls were made under them.
+//! * A commit is *in order* at once and *durable* later: [`Engine::flush`] hands every commit made so far to the
+//!   operating system, [`Engine::durable`] tells how far the durability setting is satisfied. After a crash the
+//!   surviving commits are a prefix of the commits in order.
+//! * Calls are synchronous. With [`Wait::Never`] no call waits for a disk: what is not in memory is
+//!   [`Error::NotResident`].
+
+pub mod error;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use error::{Error, Result};
+
+/// A named, separately ordered set of rows: an index into the [`SpaceDef`] table the engine was opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Space(pub u8);
+
+/// What an engine is told of a space. Order, names and meaning are part of the format on disk.
+#[derive(Clone, Copy)]
+pub struct SpaceDef {
+    pub name: &'static str,
+    /// Length of the row's group: the leading bytes shared by rows that are scanned together (a collection, a slot).
+    /// Must depend only on those leading bytes, and be at most `key.len()`.
+    pub group_len: fn(key: &[u8]) -> usize,
+    /// Rows of this space come and go at the head of a range, as in a queue: compaction watches its tombstones.
+    pub queue_like: bool,
+}
+
+/// May a call of this transaction wait for a disk or a network?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Only what is in memory; otherwise [`Error::NotResident`].
+    Never,
+    Allowed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
+}
+
+/// `start` inclusive, `end` exclusive. An upper bound is not optional: an iterator without one may walk the
+/// tombstones of everything behind it.
+#[derive(Debug, Clone, Copy)]
+pub struct Range<'a> {
+    pub start: &'a [u8],
+    pub end: &'a [u8],
+}
+
+/// A place in the order of commits. Zero is before the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+pub struct Position(pub u64);
+
+/// When a commit counts as durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// When the device has it (one sync serves every commit that waits).
+    Always,
+    /// When the operating system has it; the device follows within about a second.
+    EverySecond,
+    /// When the operating system has it.
+    Os,
+}
+
+/// The part of the process's memory that the engine may use, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryBudget {
+    /// Rows that are not yet in the sorted data, active and frozen together.
+    pub dirty_bytes: usize,
+    /// Clean rows.
+    pub row_cache_bytes: usize,
+    /// Blocks of the sorted data, index and filter blocks included.
+    pub block_cache_bytes: usize,
+}
+
+/// What compaction does with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Keep,
+    Drop,
+}
+
+/// What a [`Filter`] may ask while it judges a row: committed rows, possibly older than the newest.
+pub trait Probe {
+    /// Appends the row's value to `out`; false when there is no such row.
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
+}
+
+/// Decides which rows compaction drops. Given from above; keeps no state that a transaction can change half-way.
+pub trait Filter: Send + Sync {
+    /// Called for rows of the sorted data only, from compaction threads, never before recovery has ended.
+    fn judge(&self, probe: &dyn Probe, space: Space, key: &[u8], value: &[u8]) -> Verdict;
+    /// Called before each write-back; what it returns is handed to [`Filter::written_back`] once that has completed.
+    fn before_write_back(&self) -> u64 {
+        0
+    }
+    /// A write-back that began when [`Filter::before_write_back`] returned `mark` is complete.
+    fn written_back(&self, _mark: u64) {}
+}
+
+/// Reading. No engine lock is held while a callback runs, so callbacks may read too.
+pub trait Read {
+    /// Appends the row's value to `out`; false, and `out` as it was, when there is no such row.
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
+
+    /// Calls `each` once per key, in the order of `keys`, with its index. With [`Wait::Never`] it fails before the first call of
+    /// `each` when any row is not resident.
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()>;
+
+    /// Calls `each(key, value)` for at most `limit` rows of the range, in key order or backwards, until it breaks.
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()>;
+}
+
+/// Writing: rows are gathered here and appear together at [`Write::commit`].
+pub trait Write: Read {
+    /// The value is given in parts so that callers need not join header and payload.
+    fn put(&mut self, space: Space, key: &[u8], value: &[&[u8]]);
+    fn delete(&mut self, space: Space, key: &[u8]);
+    /// Whether anything was put or deleted.
+    fn is_dirty(&self) -> bool;
+    /// Makes the rows visible and returns their place in the order. Does not wait for durability.
+    fn commit(self) -> Result<Position>;
+    fn rollback(self);
+}
+
+/// Numbers an operator wants to see; bytes unless the name says otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct Stats {
+    pub dirty_bytes: u64,
+    pub dirty_rows: u64,
+    pub frozen_tables: u64,
+    pub row_cache_bytes: u64,
+    pub row_cache_hits: u64,
+    pub row_cache_misses: u64,
+    pub block_cache_bytes: u64,
+    pub table_reader_bytes: u64,
+    pub memtable_bytes: u64,
+    pub log_bytes: u64,
+    pub log_segments: u64,
+    pub sorted_bytes: u64,
+    pub write_backs: u64,
+    pub write_back_pending: bool,
+    pub compaction_pending_bytes: u64,
+    pub syncs: u64,
+    pub last_sync_micros: u64,
+    /// Set once writes have stopped: the reason, in words for the operator.
+    pub write_error: Option<String>,
+}
+
+/// Called when [`Engine::durable`] has advanced or writes have stopped; must be quick and must not call the engine.
+pub type Notify = Arc<dyn Fn() + Send + Sync>;
+
+pub trait Engine: Send + Sync {
+    type Read<'e>: Read
+    where
+        Self: 'e;
+    type Write<'e>: Write
+    where
+        Self: 'e;
+    type Snapshot: Read + Send + 'static;
+
+    fn begin_read(&self, wait: Wait) -> Self::Read<'_>;
+    fn begin_write(&self, wait: Wait) -> Self::Write<'_>;
+    /// O(1) in the data. May be kept for long and read from any thread; always allowed to wait.
+    fn snapshot(&self) -> Result<Self::Snapshot>;
+
+    /// Hands every commit made before this call, by any thread, to the operating system (or, with
+    /// [`Durability::Always`], to the thread that syncs) and returns the position of the last one.
+    /// An error means that those commits are not durable and will not be: writes have stopped.
+    fn flush(&self) -> Result<Position>;
+    /// Commits up to here satisfy the durability setting.
+    fn durable(&self) -> Position;
+    /// Registers a callback; any number may be registered, none is ever removed.
+    fn notify_durable(&self, notify: Notify);
+    fn set_durability(&self, durability: Durability);
+    fn set_memory(&self, budget: MemoryBudget);
+
+    /// How full the dirty budget is, 0.0 to 1.0 and above. From one half on, callers slow down what feeds it.
+    fn pressure(&self) -> f32;
+    /// Removes every row of the range that was committed before the call. A barrier for big things (a database, a
+    /// slot), never for small ones; waits. The caller sees to it that nobody writes into the range meanwhile.
+    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()>;
+    /// Asks compaction to look at a range soon.
+    fn suggest_compaction(&self, space: Space, range: Range<'_>);
+    /// Writes a consistent copy that opens as a database of its own into `path`, which must not exist.
+    fn checkpoint(&self, path: &Path) -> Result<()>;
+    /// Makes every commit durable on the device, whatever the setting.
+    fn sync(&self) -> Result<()>;
+    fn stats(&self) -> Stats;
+    /// Syncs and stops the engine's threads. Calls after it fail with [`Error::Unavailable`].
+    fn close(&self) -> Result<()>;
+}
