@@ -19,7 +19,11 @@
 //! * Calls are synchronous. With [`Wait::Never`] no call waits for a disk: what is not in memory is
 //!   [`Error::NotResident`].
 
+pub mod any;
+pub mod conformance;
 pub mod error;
+pub mod memory;
+pub mod rocksdb;
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,0 +1,1 @@
+//! An in-memory engine with snapshot isolation and injected faults.

@@ -1,0 +1,1 @@
+//! The embedded engine: a log of our own and tables of dirty rows in front of RocksDB.
