@@ -1,2 +1,57 @@
-test:
-	cargo test
+# What one does with Tarn. Each command installs what it misses (Debian, Ubuntu) and says what it does.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help run test bench crash diff fmt
+
+# Options for the server (run) or the benchmark (bench).
+ARGS ?=
+# How many kills (crash) or commands (diff), and the seed of the script (diff; empty: a new one, printed).
+N ?=
+SEED ?=
+
+CARGO := scripts/cargo
+# CI checks out a fresh clone each time: a target folder outside of it stays warm.
+ifeq ($(CI),true)
+export CARGO_TARGET_DIR ?= $(or $(TARN_CACHE_DIR),$(HOME)/.cache/tarn)/target
+endif
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## build and start the server on port 6379, data in ./tarn-data; ARGS="--option value"
+	@scripts/deps build
+	@echo "run: building"
+	@$(CARGO) build --release --bin tarn
+	exec "$(TARGET)/release/tarn" --port 6379 --dir ./tarn-data $(ARGS)
+
+test: ## everything that CI checks: format, lints, licences, tests, documentation
+	@scripts/deps test
+	@echo "test: format"
+	@$(CARGO) fmt --all --check
+	@echo "test: lints"
+	@$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@echo "test: licences and sources of the dependencies"
+	@scripts/deny
+	@echo "test: documentation"
+	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
+	@echo "test: all tests"
+	@$(CARGO) test --workspace --locked
+
+bench: ## compare with redis-server on this machine; ARGS="--quick", "--help" lists the suites
+	@scripts/deps test
+	@$(CARGO) build --release --locked --bin tarn
+	@$(CARGO) run --release --locked --quiet -p tarn-bench -- $(ARGS)
+
+crash: ## kill -9 the server N times (1000) under load and look for every acknowledged write
+	@scripts/deps test
+	@TARN_CRASH_KILLS=$(or $(N),1000) $(CARGO) test --release --locked --test it -- crash --nocapture
+
+diff: ## N (1000000) random commands to Tarn and redis-server, replies compared; SEED=7 repeats a run
+	@scripts/deps test
+	@TARN_DIFF_COMMANDS=$(or $(N),1000000) TARN_DIFF_SEED=$(SEED) \
+	    $(CARGO) test --release --locked --test it -- differential --nocapture
+
+fmt: ## format the code
+	@cargo fmt --all
