@@ -1,0 +1,35 @@
+//! What can be measured. A suite prints its table and returns its verdicts.
+
+mod cold;
+mod flushall;
+mod idle;
+mod recovery;
+mod sustained;
+mod throughput;
+
+use crate::Result;
+use crate::args::Args;
+use crate::report::Check;
+
+pub struct Suite {
+    pub name: &'static str,
+    pub run: fn(&Args) -> Result<Vec<Check>>,
+}
+
+const SUITES: &[Suite] = &[
+    Suite { name: "throughput", run: throughput::run },
+    Suite { name: "idle-connections", run: idle::run },
+    Suite { name: "cold", run: cold::run },
+    Suite { name: "recovery", run: recovery::run },
+    Suite { name: "sustained", run: sustained::run },
+    Suite { name: "flushall", run: flushall::run },
+];
+
+pub fn chosen(name: &str) -> Result<Vec<&'static Suite>> {
+    let chosen: Vec<&Suite> = SUITES.iter().filter(|suite| name == "all" || suite.name == name).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+        return Err(format!("no suite '{name}'; there are {} and all", names.join(", ")).into());
+    }
+    Ok(chosen)
+}

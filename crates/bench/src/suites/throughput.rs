@@ -1,0 +1,299 @@
+//! redis-benchmark against Tarn and redis-server in turn: throughput, CPU per request, latency.
+//!
+//! The two servers run at the same time and are loaded alternately, the order changing from round to round, so that a
+//! slow moment of the machine hits both. Throughput and latency are medians over the rounds; CPU per request is the
+//! servers' processor time over all rounds by the number of requests.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::Result;
+use crate::args::Args;
+use crate::load;
+use crate::report::{Check, Table};
+use crate::server::Server;
+
+/// Keys that the random ones are drawn from.
+const KEYSPACE: u64 = 100_000;
+/// A run of redis-benchmark that takes longer than this is an error.
+const RUN_LIMIT: Duration = Duration::from_secs(300);
+
+/// What must be there before a workload runs.
+#[derive(Clone, Copy)]
+enum Setup {
+    Nothing,
+    /// Every key of the keyspace holds a value of this many bytes.
+    Strings(usize),
+}
+
+/// One line of the comparison. A later command family adds lines here and nothing else.
+struct Workload {
+    name: &'static str,
+    setup: Setup,
+    /// What redis-benchmark sends: `__rand_int__` becomes a number below the keyspace, `{value:N}` N bytes.
+    command: &'static str,
+    /// Cost of one request in units of a GET, so that each run takes about as long.
+    cost: u64,
+    /// The least ratio of throughput at pipeline 1, and at 16 and above.
+    targets: Option<(f64, f64)>,
+    /// Whether it may take no more CPU per request than redis-server.
+    cpu_target: bool,
+}
+
+const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "GET",
+        setup: Setup::Strings(3),
+        command: "GET key:__rand_int__",
+        cost: 1,
+        targets: Some((1.0, 1.5)),
+        cpu_target: false,
+    },
+    Workload {
+        name: "GET 64 B",
+        setup: Setup::Strings(64),
+        command: "GET key:__rand_int__",
+        cost: 1,
+        targets: Some((1.0, 1.5)),
+        cpu_target: false,
+    },
+    Workload {
+        name: "SET",
+        setup: Setup::Nothing,
+        command: "SET key:__rand_int__ {value:3}",
+        cost: 1,
+        targets: Some((1.0, 1.2)),
+        cpu_target: true,
+    },
+    Workload {
+        name: "SET 64 B",
+        setup: Setup::Nothing,
+        command: "SET key:__rand_int__ {value:64}",
+        cost: 1,
+        targets: Some((1.0, 1.2)),
+        cpu_target: true,
+    },
+    Workload {
+        name: "INCR",
+        setup: Setup::Nothing,
+        command: "INCR counter:__rand_int__",
+        cost: 1,
+        targets: Some((1.0, 1.2)),
+        cpu_target: true,
+    },
+    Workload {
+        name: "MSET 10 keys",
+        setup: Setup::Nothing,
+        command: "MSET key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
+                  key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
+                  key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
+                  key:__rand_int__ {value:3}",
+        cost: 6,
+        targets: Some((1.0, 1.2)),
+        cpu_target: true,
+    },
+];
+
+/// What one run of redis-benchmark told, and what it cost the server.
+#[derive(Clone, Copy)]
+struct Run {
+    per_second: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    cpu: Duration,
+}
+
+/// The runs of one workload at one depth, by server.
+#[derive(Default)]
+struct Runs {
+    runs: Vec<Run>,
+}
+
+impl Runs {
+    fn median(&self, of: impl Fn(&Run) -> f64) -> f64 {
+        let mut values: Vec<f64> = self.runs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    fn cpu_micros(&self, requests: u64) -> f64 {
+        let total: f64 = self.runs.iter().map(|run| run.cpu.as_secs_f64() * 1e6).sum();
+        total / (requests * self.runs.len() as u64).max(1) as f64
+    }
+}
+
+pub fn run(args: &Args) -> Result<Vec<Check>> {
+    let tarn = Server::under_test(args, &[])?;
+    let redis = Server::redis(args)?;
+    let mut table = Table::new(&[
+        "command", "pipeline", "Tarn/s", "Redis/s", "ratio", "CPU us", "Redis", "ratio", "p50 ms", "Redis",
+        "p99 ms", "Redis",
+    ]);
+    let mut checks = Vec::new();
+    for workload in WORKLOADS.iter().filter(|workload| wanted(args, workload.name)) {
+        for &pipeline in &args.pipelines {
+            let requests = requests(args, workload, pipeline);
+            let (ours, theirs) = measure(args, workload, pipeline, requests, &tarn, &redis)?;
+            let ratio = ours.median(|run| run.per_second) / theirs.median(|run| run.per_second);
+            let cpu = (ours.cpu_micros(requests), theirs.cpu_micros(requests));
+            table.row([
+                workload.name.to_owned(),
+                pipeline.to_string(),
+                thousands(ours.median(|run| run.per_second)),
+                thousands(theirs.median(|run| run.per_second)),
+                format!("{ratio:.2}"),
+                format!("{:.2}", cpu.0),
+                format!("{:.2}", cpu.1),
+                format!("{:.2}", cpu.0 / cpu.1),
+                format!("{:.2}", ours.median(|run| run.p50_ms)),
+                format!("{:.2}", theirs.median(|run| run.p50_ms)),
+                format!("{:.2}", ours.median(|run| run.p99_ms)),
+                format!("{:.2}", theirs.median(|run| run.p99_ms)),
+            ]);
+            let name = format!("{} at pipeline {pipeline}", workload.name);
+            if let Some((single, deep)) = workload.targets {
+                let target = if pipeline >= 16 { deep } else { single };
+                checks.push(Check::at_least(format!("{name}: throughput ratio"), ratio, target));
+            }
+            if workload.cpu_target {
+                checks.push(Check::at_most(format!("{name}: CPU ratio"), cpu.0 / cpu.1, 1.0, ""));
+            }
+        }
+    }
+    println!("{}", table.render());
+    println!(
+        "\nredis-benchmark, {} clients, {} thread(s), {KEYSPACE} keys, {} rounds interleaved, medians; values of 3 bytes unless \
+         said; Redis with appendonly yes, appendfsync everysec.",
+        args.clients, args.threads, args.rounds
+    );
+    Ok(checks)
+}
+
+fn measure(
+    args: &Args,
+    workload: &Workload,
+    pipeline: u32,
+    requests: u64,
+    tarn: &Server,
+    redis: &Server,
+) -> Result<(Runs, Runs)> {
+    eprintln!("bench:   {} at pipeline {pipeline}, {requests} requests a run", workload.name);
+    for server in [tarn, redis] {
+        if let Setup::Strings(bytes) = workload.setup {
+            load::fill(&mut server.client()?, KEYSPACE, 0, bytes)?;
+        }
+    }
+    let (mut ours, mut theirs) = (Runs::default(), Runs::default());
+    // One short run of each first: connections, caches and tables are warm in the ones that count.
+    for server in [tarn, redis] {
+        benchmark(args, server, workload, pipeline, requests / 10 + 1)?;
+    }
+    for round in 0..args.rounds {
+        let mut turns = [(tarn, &mut ours), (redis, &mut theirs)];
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for (server, runs) in turns {
+            runs.runs.push(benchmark(args, server, workload, pipeline, requests)?);
+        }
+    }
+    Ok((ours, theirs))
+}
+
+fn benchmark(args: &Args, server: &Server, workload: &Workload, pipeline: u32, requests: u64) -> Result<Run> {
+    let mut command = Command::new("timeout");
+    command.arg(RUN_LIMIT.as_secs().to_string()).arg("redis-benchmark");
+    command.args(["--csv", "-h", "127.0.0.1", "-p", &server.port().to_string()]);
+    command.args(["-c", &args.clients.to_string(), "-P", &pipeline.to_string(), "-n", &requests.to_string()]);
+    command.args(["-r", &KEYSPACE.to_string()]);
+    if args.threads > 1 {
+        command.args(["--threads", &args.threads.to_string()]);
+    }
+    command.args(workload.command.split_whitespace().map(expand)).stdin(Stdio::null()).stderr(Stdio::null());
+    let cpu_before = server.cpu_time()?;
+    let output = command.output()?;
+    let cpu = server.cpu_time()?.saturating_sub(cpu_before);
+    let text = std::str::from_utf8(&output.stdout)?;
+    if !output.status.success() {
+        return Err(format!("redis-benchmark against {} failed: {text}", server.name()).into());
+    }
+    parse(text, cpu).ok_or_else(|| format!("redis-benchmark said something unknown: {text}").into())
+}
+
+/// `"name","rps","avg","min","p50","p95","p99","max"`, the last line of the output.
+fn parse(text: &str, cpu: Duration) -> Option<Run> {
+    let line = text.trim_end().lines().last()?;
+    let mut fields = line.rsplit(',').map(|field| field.trim_matches('"').parse::<f64>().ok());
+    let _max = fields.next()??;
+    let p99_ms = fields.next()??;
+    let _p95 = fields.next()??;
+    let p50_ms = fields.next()??;
+    let per_second = fields.nth(2)??;
+    Some(Run { per_second, p50_ms, p99_ms, cpu })
+}
+
+/// `{value:N}` becomes N bytes.
+fn expand(word: &str) -> String {
+    let size = word.strip_prefix("{value:").and_then(|rest| rest.strip_suffix('}'));
+    match size.and_then(|digits| digits.parse::<usize>().ok()) {
+        Some(size) => "x".repeat(size),
+        None => word.to_owned(),
+    }
+}
+
+/// Runs of about the same time at every depth.
+fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
+    let at_depth = match pipeline {
+        0..=3 => args.requests / 8,
+        4..=31 => args.requests,
+        _ => args.requests * 2,
+    };
+    at_depth / workload.cost
+}
+
+fn wanted(args: &Args, name: &str) -> bool {
+    let first = name.split(' ').next().unwrap_or(name);
+    args.only.is_empty() || args.only.iter().any(|only| only == first || only == name)
+}
+
+fn thousands(per_second: f64) -> String {
+    format!("{:.0} k", per_second / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_csv_of_redis_benchmark_is_read_from_the_end() {
+        let text = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\",\
+                    \"p99_latency_ms\",\"max_latency_ms\"\n\
+                    \"SET a,b __rand_int__\",\"144927.55\",\"4.805\",\"0.296\",\"3.839\",\"8.911\",\"12.535\",\"12.703\"\n";
+        let run = parse(text, Duration::ZERO).unwrap();
+        assert_eq!((run.per_second, run.p50_ms, run.p99_ms), (144_927.55, 3.839, 12.535));
+        assert!(parse("", Duration::ZERO).is_none());
+        assert!(parse("\"ERROR: x\"", Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn values_are_expanded() {
+        assert_eq!(expand("{value:64}").len(), 64);
+        assert_eq!(expand("key:__rand_int__"), "key:__rand_int__");
+    }
+
+    #[test]
+    fn the_middle_run_counts() {
+        let run = |per_second| Run { per_second, p50_ms: 0.0, p99_ms: 0.0, cpu: Duration::from_micros(10) };
+        let runs = Runs { runs: vec![run(9.0), run(1.0), run(5.0)] };
+        assert_eq!(runs.median(|run| run.per_second), 5.0);
+        assert_eq!(runs.cpu_micros(2), 5.0);
+    }
+
+    #[test]
+    fn workloads_have_different_names() {
+        let mut names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), WORKLOADS.len());
+    }
+}
