@@ -29,7 +29,8 @@ impl Limits {
     pub const UNAUTHENTICATED_BULK_LEN: usize = 16_384;
 
     pub(crate) fn line(&self) -> usize {
-        self.max_inline.max(Self::MIN_INLINE)
+        // The upper bound keeps positions within a line in 32 bits.
+        self.max_inline.clamp(Self::MIN_INLINE, 1 << 30)
     }
 }
 

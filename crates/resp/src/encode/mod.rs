@@ -17,15 +17,18 @@ pub fn simple(out: &mut Vec<u8>, text: &str) {
     line(out, b'+', text.as_bytes());
 }
 
-/// `-ERR no such thing`: `text` starts with the error's code. Line ends in it become blanks.
+/// `-ERR no such thing`: `text` starts with the error's code. Line ends in it become blanks,
+/// those at its end go.
 pub fn error(out: &mut Vec<u8>, text: &str) {
     error_bytes(out, text.as_bytes());
 }
 
 /// [`error`] for a text that quotes a client's bytes.
 pub fn error_bytes(out: &mut Vec<u8>, text: &[u8]) {
+    let is_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let len = text.iter().rposition(|byte| !is_line_end(byte)).map_or(0, |last| last + 1);
     out.push(b'-');
-    out.extend(text.iter().map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+    out.extend(text.iter().take(len).map(|byte| if is_line_end(byte) { b' ' } else { *byte }));
     out.extend_from_slice(b"\r\n");
 }
 

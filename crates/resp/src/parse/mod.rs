@@ -93,7 +93,7 @@ impl Parser {
         }
     }
 
-    /// Whether a part of a command has been seen, so that the bytes before it are spoken for.
+    /// Whether the parser is between two commands.
     pub fn is_idle(&self) -> bool {
         self.remaining == 0 && self.scanned == 0
     }
@@ -116,7 +116,7 @@ impl Parser {
             Some(b'*') => {}
             Some(_) => return self.inline(buf, limits),
         }
-        let (count, next) = match short_count(buf, 0) {
+        let (count, next) = match short_count(b'*', buf, 0) {
             Some((count, next)) => (count as i64, next),
             None => match self.count_line(buf, limits).ok_or(ProtocolError::TooBigMultibulkCount)? {
                 Line::Unended => return Ok(Parsed::Incomplete { need: 1 }),
@@ -141,15 +141,13 @@ impl Parser {
     }
 
     fn bulks(&mut self, buf: &[u8], limits: &Limits) -> Result<Parsed, ProtocolError> {
-        let mut pos = self.pos;
-        let mut bulk = self.bulk;
-        while self.remaining > 0 {
+        let (mut pos, mut bulk, mut remaining) = (self.pos, self.bulk, self.remaining);
+        while remaining > 0 {
             if bulk == NO_BULK {
-                let (len, next) = match short_bulk(buf, pos) {
+                let (len, next) = match short_count(b'$', buf, pos) {
                     Some(found) => found,
                     None => {
-                        self.pos = pos;
-                        self.bulk = NO_BULK;
+                        (self.pos, self.bulk, self.remaining) = (pos, NO_BULK, remaining);
                         match self.bulk_line(buf, limits)? {
                             Some(found) => found,
                             None => return Ok(Parsed::Incomplete { need: 1 }),
@@ -168,12 +166,11 @@ impl Parser {
             }
             let end = pos.saturating_add(bulk).saturating_add(2);
             if buf.len() < end {
-                self.pos = pos;
-                self.bulk = bulk;
+                (self.pos, self.bulk, self.remaining) = (pos, bulk, remaining);
                 return Ok(Parsed::Incomplete { need: end - buf.len() });
             }
             self.args.push(Arg { start: pos, len: bulk });
-            self.remaining -= 1;
+            remaining -= 1;
             pos = end;
             bulk = NO_BULK;
         }
@@ -230,32 +227,35 @@ enum Line {
     Count(Option<i64>, usize),
 }
 
-#[inline]
-fn short_bulk(buf: &[u8], at: usize) -> Option<(usize, usize)> {
-    if *buf.get(at)? != b'$' {
-        return None;
+/// Reads the line at `at` if it is `kind` and a short number; returns the number and where the next
+/// line starts. `None` for what is unfinished, long, negative or wrong: the slow path tells these
+/// apart. Nearly all counts have one digit or two.
+#[inline(always)]
+fn short_count(kind: u8, buf: &[u8], at: usize) -> Option<(usize, usize)> {
+    match *buf.get(at..)? {
+        [first, a @ b'0'..=b'9', b'\r', _, ..] if first == kind => Some((digit(a), at + 4)),
+        [first, a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', _, ..] if first == kind => {
+            Some((digit(a) * 10 + digit(b), at + 5))
+        }
+        [first, b'1'..=b'9', b'0'..=b'9', b'0'..=b'9', ..] if first == kind => longer_count(buf, at),
+        _ => None,
     }
-    short_count(buf, at)
 }
 
-/// Reads the number after the type byte at `at`, and where the next line starts. `None` for what is
-/// unfinished, long, negative or wrong: the slow path tells these apart.
-#[inline]
-fn short_count(buf: &[u8], at: usize) -> Option<(usize, usize)> {
+fn longer_count(buf: &[u8], at: usize) -> Option<(usize, usize)> {
     let digits = buf.get(at + 1..)?;
-    let first = digits.first()?.wrapping_sub(b'0');
-    if first > 9 {
-        return None;
-    }
-    let mut value = usize::from(first);
-    for (len, byte) in digits.iter().enumerate().take(SHORT_DIGITS + 1).skip(1) {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            let canonical = first != 0 || len == 1;
-            let ended = *byte == b'\r' && digits.len() > len + 1;
-            return (canonical && ended).then_some((value, at + len + 3));
+    let mut value = 0;
+    for (len, &byte) in digits.iter().enumerate().take(SHORT_DIGITS + 1) {
+        if !byte.is_ascii_digit() {
+            let ended = byte == b'\r' && digits.len() > len + 1;
+            return ended.then_some((value, at + len + 3));
         }
-        value = value * 10 + usize::from(digit);
+        value = value * 10 + digit(byte);
     }
     None
+}
+
+#[inline(always)]
+fn digit(byte: u8) -> usize {
+    usize::from(byte - b'0')
 }
