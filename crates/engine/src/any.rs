@@ -1,1 +1,191 @@
 //! The choice of engine as one enum.
+//!
+//! Each call is a `match` over the variants, so that the layers above name no engine and carry no type parameter,
+//! and the compiler still sees through to the engine's own code.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
+use crate::{
+    Direction, Durability, Engine, MemoryBudget, Notify, Position, Range, Read, Result, Space, Stats, Wait,
+    Write,
+};
+
+/// One of the engines.
+pub enum AnyEngine {
+    Memory(MemoryEngine),
+}
+
+/// A reading transaction of one of the engines.
+pub enum AnyRead<'e> {
+    Memory(MemoryRead<'e>),
+}
+
+/// A writing transaction of one of the engines.
+pub enum AnyWrite<'e> {
+    Memory(MemoryWrite<'e>),
+}
+
+/// A snapshot of one of the engines.
+pub enum AnySnapshot {
+    Memory(MemorySnapshot),
+}
+
+/// Runs the same expression on whichever variant there is. An engine is added here and in the four enums.
+macro_rules! each {
+    ($kind:ident, $this:expr, $inner:ident => $call:expr) => {
+        match $this {
+            $kind::Memory($inner) => $call,
+        }
+    };
+    ($kind:ident, $this:expr, $inner:ident => $call:expr, into $out:ident) => {
+        match $this {
+            $kind::Memory($inner) => $out::Memory($call),
+        }
+    };
+    ($kind:ident, $this:expr, $inner:ident => $call:expr, into result $out:ident) => {
+        match $this {
+            $kind::Memory($inner) => $call.map($out::Memory),
+        }
+    };
+}
+
+/// The verbs of [`Engine`], with its contract.
+impl AnyEngine {
+    #[inline]
+    pub fn begin_read(&self, wait: Wait) -> AnyRead<'_> {
+        each!(AnyEngine, self, e => e.begin_read(wait), into AnyRead)
+    }
+
+    #[inline]
+    pub fn begin_write(&self, wait: Wait) -> AnyWrite<'_> {
+        each!(AnyEngine, self, e => e.begin_write(wait), into AnyWrite)
+    }
+
+    #[inline]
+    pub fn snapshot(&self) -> Result<AnySnapshot> {
+        each!(AnyEngine, self, e => e.snapshot(), into result AnySnapshot)
+    }
+
+    #[inline]
+    pub fn flush(&self) -> Result<Position> {
+        each!(AnyEngine, self, e => e.flush())
+    }
+
+    #[inline]
+    pub fn durable(&self) -> Position {
+        each!(AnyEngine, self, e => e.durable())
+    }
+
+    pub fn notify_durable(&self, notify: Notify) {
+        each!(AnyEngine, self, e => e.notify_durable(notify))
+    }
+
+    pub fn set_durability(&self, durability: Durability) {
+        each!(AnyEngine, self, e => e.set_durability(durability))
+    }
+
+    pub fn set_memory(&self, budget: MemoryBudget) {
+        each!(AnyEngine, self, e => e.set_memory(budget))
+    }
+
+    #[inline]
+    pub fn pressure(&self) -> f32 {
+        each!(AnyEngine, self, e => e.pressure())
+    }
+
+    pub fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
+        each!(AnyEngine, self, e => e.delete_range(space, range))
+    }
+
+    pub fn suggest_compaction(&self, space: Space, range: Range<'_>) {
+        each!(AnyEngine, self, e => e.suggest_compaction(space, range))
+    }
+
+    pub fn checkpoint(&self, path: &Path) -> Result<()> {
+        each!(AnyEngine, self, e => e.checkpoint(path))
+    }
+
+    pub fn sync(&self) -> Result<()> {
+        each!(AnyEngine, self, e => e.sync())
+    }
+
+    pub fn stats(&self) -> Stats {
+        each!(AnyEngine, self, e => e.stats())
+    }
+
+    pub fn close(&self) -> Result<()> {
+        each!(AnyEngine, self, e => e.close())
+    }
+}
+
+impl From<MemoryEngine> for AnyEngine {
+    fn from(engine: MemoryEngine) -> Self {
+        AnyEngine::Memory(engine)
+    }
+}
+
+macro_rules! any_read {
+    ($kind:ident $(<$life:lifetime>)?) => {
+        impl $(<$life>)? Read for $kind $(<$life>)? {
+            #[inline]
+            fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+                each!($kind, self, r => r.get(space, key, out))
+            }
+
+            #[inline]
+            fn get_many(
+                &self,
+                space: Space,
+                keys: &[&[u8]],
+                each: &mut dyn FnMut(usize, Option<&[u8]>),
+            ) -> Result<()> {
+                each!($kind, self, r => r.get_many(space, keys, each))
+            }
+
+            #[inline]
+            fn scan(
+                &self,
+                space: Space,
+                range: Range<'_>,
+                direction: Direction,
+                limit: usize,
+                each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+            ) -> Result<()> {
+                each!($kind, self, r => r.scan(space, range, direction, limit, each))
+            }
+        }
+    };
+}
+
+any_read!(AnyRead<'e>);
+any_read!(AnyWrite<'e>);
+any_read!(AnySnapshot);
+
+impl Write for AnyWrite<'_> {
+    #[inline]
+    fn put(&mut self, space: Space, key: &[u8], value: &[&[u8]]) {
+        each!(AnyWrite, self, w => w.put(space, key, value))
+    }
+
+    #[inline]
+    fn delete(&mut self, space: Space, key: &[u8]) {
+        each!(AnyWrite, self, w => w.delete(space, key))
+    }
+
+    #[inline]
+    fn is_dirty(&self) -> bool {
+        each!(AnyWrite, self, w => w.is_dirty())
+    }
+
+    #[inline]
+    fn commit(self) -> Result<Position> {
+        each!(AnyWrite, self, w => w.commit())
+    }
+
+    #[inline]
+    fn rollback(self) {
+        each!(AnyWrite, self, w => w.rollback())
+    }
+}

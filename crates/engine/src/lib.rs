@@ -29,6 +29,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use any::{AnyEngine, AnyRead, AnySnapshot, AnyWrite};
 pub use error::{Error, Result};
 
 /// A named, separately ordered set of rows: an index into the [`SpaceDef`] table the engine was opened with.

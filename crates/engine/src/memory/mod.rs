@@ -1,1 +1,259 @@
 //! An in-memory engine with snapshot isolation and injected faults.
+//!
+//! It serves two ends: running without a disk, and being the double on which the behaviour of a distributed engine is
+//! tested. So it does what a distributed engine does and the embedded one does not: a write reads from a snapshot, a
+//! commit may be refused with [`Error::Conflict`], and with [`Faults`] any call may fail.
+//!
+//! One ordered map of versions per space stands behind one lock ([`store`]). A commit is one short exclusive hold,
+//! in which it checks that nothing it read or wrote has changed since it began, so that transactions are
+//! serialisable; each read is one short shared hold. Old versions stay only while a transaction or snapshot that can
+//! see them is open ([`active`]).
+
+mod active;
+mod faults;
+mod reads;
+mod scan;
+mod store;
+mod transaction;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+pub use faults::{Call, Fault, Faults, Injected, Rates};
+pub use transaction::{MemoryRead, MemorySnapshot, MemoryWrite};
+
+use crate::{
+    Durability, Engine, Error, MemoryBudget, Notify, Position, Range, Result, Space, SpaceDef, Stats, Wait,
+};
+use active::Active;
+use faults::Injector;
+use store::{Rows, Store};
+
+/// Rows that one hold of the lock removes in [`Engine::delete_range`]: bounds how long other calls wait.
+const DELETE_RANGE_STEP_ROWS: usize = 1024;
+
+/// Versions that one hold of the lock reclaims after a snapshot was dropped.
+const RECLAIM_STEP_ROWS: usize = 1024;
+
+/// Versions that a write which is dropped reclaims: it runs where nothing may take long.
+const RECLAIM_AFTER_WRITE_ROWS: usize = 64;
+
+pub struct MemoryEngine {
+    shared: Arc<Shared>,
+}
+
+/// What transactions and snapshots hold on to.
+struct Shared {
+    /// Taken before `active` where both are held.
+    store: RwLock<Store>,
+    active: Mutex<Active>,
+    /// The last commit whose rows are in the store.
+    position: AtomicU64,
+    /// Superseded versions that wait to be reclaimed; a hint that spares the lock.
+    garbage: AtomicU64,
+    /// Whether a call must look further before it may go on: closed, or faults are set.
+    guarded: AtomicBool,
+    closed: AtomicBool,
+    injector: Injector,
+    notified: AtomicU64,
+    notify: RwLock<Vec<Notify>>,
+}
+
+impl MemoryEngine {
+    pub fn new(spaces: &'static [SpaceDef]) -> MemoryEngine {
+        MemoryEngine {
+            shared: Arc::new(Shared {
+                store: RwLock::new(Store::new(spaces.len())),
+                active: Mutex::new(Active::default()),
+                position: AtomicU64::new(0),
+                garbage: AtomicU64::new(0),
+                guarded: AtomicBool::new(false),
+                closed: AtomicBool::new(false),
+                injector: Injector::default(),
+                notified: AtomicU64::new(0),
+                notify: RwLock::new(Vec::new()),
+            }),
+        }
+    }
+
+    /// An engine whose calls fail as `faults` says.
+    pub fn with_faults(spaces: &'static [SpaceDef], faults: Faults) -> MemoryEngine {
+        let engine = MemoryEngine::new(spaces);
+        engine.set_faults(faults);
+        engine
+    }
+
+    /// Replaces the faults; [`Faults::none`] ends them. What was injected so far stays counted.
+    pub fn set_faults(&self, faults: Faults) {
+        self.shared.injector.set(faults);
+        self.shared.guarded.store(true, Ordering::Release);
+    }
+
+    /// How many faults of each kind were injected.
+    pub fn injected(&self) -> Injected {
+        self.shared.injector.injected()
+    }
+
+    /// Superseded versions that are kept for open transactions and snapshots, or not reclaimed yet.
+    pub fn old_versions(&self) -> u64 {
+        self.shared.garbage.load(Ordering::Acquire)
+    }
+}
+
+impl Shared {
+    /// Every call that can fail passes here first.
+    #[inline]
+    fn admit(&self, call: Call, wait: Wait) -> Result<()> {
+        if !self.guarded.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match self.fault(call, wait)? {
+            Some(fault) => Err(fault.error()),
+            None => Ok(()),
+        }
+    }
+
+    /// The fault to inject into a call, for those that do not simply fail with it.
+    fn fault(&self, call: Call, wait: Wait) -> Result<Option<Fault>> {
+        if !self.guarded.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        self.check_open()?;
+        Ok(self.injector.draw(call, wait))
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::Unavailable("the in-memory engine is closed".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Commits rows at the next position. Whoever calls holds both locks and has checked what there is to check.
+    fn append(
+        &self,
+        store: &mut Store,
+        mut active: MutexGuard<'_, Active>,
+        rows: impl Iterator<Item = (Space, Rows)>,
+    ) -> Position {
+        let at = active.advance();
+        let readers = active.readers();
+        drop(active);
+        for (space, rows) in rows {
+            store.apply(at, space, rows, readers);
+        }
+        self.position.store(at, Ordering::Release);
+        self.garbage.store(store.garbage_len(), Ordering::Release);
+        Position(at)
+    }
+
+    /// Reclaims versions that nobody can see any more, at most `limit` of them; whether some may be left.
+    fn reclaim(&self, limit: usize) -> bool {
+        if self.garbage.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let mut store = self.store.write();
+        let oldest = self.active.lock().oldest();
+        let more = store.reclaim(oldest, limit);
+        self.garbage.store(store.garbage_len(), Ordering::Release);
+        more
+    }
+}
+
+impl Engine for MemoryEngine {
+    type Read<'e> = MemoryRead<'e>;
+    type Write<'e> = MemoryWrite<'e>;
+    type Snapshot = MemorySnapshot;
+
+    fn begin_read(&self, wait: Wait) -> MemoryRead<'_> {
+        MemoryRead::new(&self.shared, wait)
+    }
+
+    fn begin_write(&self, wait: Wait) -> MemoryWrite<'_> {
+        MemoryWrite::new(&self.shared, wait)
+    }
+
+    fn snapshot(&self) -> Result<MemorySnapshot> {
+        self.shared.admit(Call::Other, Wait::Allowed)?;
+        Ok(MemorySnapshot::new(&self.shared))
+    }
+
+    /// There is nothing to hand over: tells only those who wait for durability how far it has come.
+    fn flush(&self) -> Result<Position> {
+        self.shared.admit(Call::Other, Wait::Allowed)?;
+        let position = self.shared.position.load(Ordering::Acquire);
+        if self.shared.notified.fetch_max(position, Ordering::AcqRel) < position {
+            for notify in self.shared.notify.read().iter() {
+                notify();
+            }
+        }
+        Ok(Position(position))
+    }
+
+    /// As durable as it will ever be, at once.
+    fn durable(&self) -> Position {
+        Position(self.shared.position.load(Ordering::Acquire))
+    }
+
+    fn notify_durable(&self, notify: Notify) {
+        self.shared.notify.write().push(notify);
+    }
+
+    fn set_durability(&self, _durability: Durability) {}
+
+    fn set_memory(&self, _budget: MemoryBudget) {}
+
+    fn pressure(&self) -> f32 {
+        0.0
+    }
+
+    /// In steps, each of them a commit of its own.
+    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
+        self.shared.admit(Call::Other, Wait::Allowed)?;
+        let until = self.shared.position.load(Ordering::Acquire);
+        let mut start = Box::from(range.start);
+        loop {
+            let mut store = self.shared.store.write();
+            self.shared.check_open()?;
+            let rest = Range { start: &start, end: range.end };
+            let (doomed, next) = store.doomed(space, rest, until, DELETE_RANGE_STEP_ROWS)?;
+            if !doomed.is_empty() {
+                let active = self.shared.active.lock();
+                self.shared.append(&mut store, active, [(space, doomed)].into_iter());
+            }
+            match next {
+                Some(next) => start = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn suggest_compaction(&self, _space: Space, _range: Range<'_>) {}
+
+    fn checkpoint(&self, _path: &Path) -> Result<()> {
+        self.shared.admit(Call::Other, Wait::Allowed)?;
+        Err(Error::Unavailable("the in-memory engine has no disk to write a checkpoint to".to_owned()))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.flush().map(|_| ())
+    }
+
+    fn stats(&self) -> Stats {
+        Stats { memtable_bytes: self.shared.store.read().bytes(), ..Stats::default() }
+    }
+
+    fn close(&self) -> Result<()> {
+        // Under the lock, so that a commit either is complete when this returns or fails.
+        let _store = self.shared.store.write();
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.guarded.store(true, Ordering::Release);
+        Ok(())
+    }
+}

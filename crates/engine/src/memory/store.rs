@@ -1,0 +1,212 @@
+//! The rows: one ordered map per space, from key to versions.
+
+use std::collections::{BTreeMap, VecDeque, btree_map};
+use std::ops::Bound;
+
+use super::active::Readers;
+use crate::{Error, Range, Result, Space};
+
+/// What the map costs for a row beside its bytes: key and value handles, position, link, allocator rounding.
+const ROW_OVERHEAD_BYTES: u64 = 96;
+
+/// Rows of one transaction: a value, or none for a delete.
+pub(super) type Rows = BTreeMap<Box<[u8]>, Option<Box<[u8]>>>;
+
+/// A version of a row and, behind it, the older ones that somebody may still read.
+pub(super) struct Version {
+    at: u64,
+    value: Option<Box<[u8]>>,
+    older: Option<Box<Version>>,
+}
+
+impl Version {
+    /// The value at a position; none when the row did not exist there.
+    pub(super) fn value_at(&self, at: u64) -> Option<&[u8]> {
+        let mut version = self;
+        while version.at > at {
+            version = version.older.as_deref()?;
+        }
+        version.value.as_deref()
+    }
+
+    /// Drops what is behind the version that a reader at `oldest` sees.
+    fn forget_before(&mut self, oldest: u64) -> u64 {
+        let mut version = self;
+        while version.at > oldest {
+            match version.older {
+                Some(ref mut older) => version = older,
+                None => return 0,
+            }
+        }
+        let mut freed = 0;
+        let mut behind = version.older.take();
+        // By hand: a chain of many versions must not be dropped by recursion.
+        while let Some(mut version) = behind {
+            freed += value_bytes(&version.value);
+            behind = version.older.take();
+        }
+        freed
+    }
+}
+
+/// A row that was written while somebody read at an older position.
+struct Superseded {
+    at: u64,
+    space: Space,
+    key: Box<[u8]>,
+}
+
+pub(super) struct Store {
+    spaces: Vec<BTreeMap<Box<[u8]>, Version>>,
+    /// Every row written since the oldest open transaction began, in the order of commits. Tells what a commit must
+    /// check its scans against, and which versions to reclaim.
+    superseded: VecDeque<Superseded>,
+    bytes: u64,
+}
+
+impl Store {
+    pub(super) fn new(spaces: usize) -> Store {
+        Store {
+            spaces: std::iter::repeat_with(BTreeMap::new).take(spaces).collect(),
+            superseded: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn space(&self, space: Space) -> Result<&BTreeMap<Box<[u8]>, Version>> {
+        self.spaces.get(usize::from(space.0)).ok_or_else(|| {
+            Error::Unavailable(format!("the engine was opened without a space of number {}", space.0))
+        })
+    }
+
+    pub(super) fn get(&self, space: Space, key: &[u8], at: u64) -> Result<Option<&[u8]>> {
+        Ok(self.space(space)?.get(key).and_then(|row| row.value_at(at)))
+    }
+
+    /// Whether somebody has written the row since.
+    pub(super) fn changed(&self, space: Space, key: &[u8], since: u64) -> bool {
+        self.space(space).is_ok_and(|rows| rows.get(key).is_some_and(|row| row.at > since))
+    }
+
+    /// The rows that were written since, of those that a transaction which began then must know of.
+    pub(super) fn written(&self, since: u64) -> impl Iterator<Item = (Space, &[u8])> {
+        let first = self.superseded.partition_point(|row| row.at <= since);
+        self.superseded.range(first..).map(|row| (row.space, &*row.key))
+    }
+
+    /// Writes the rows of a commit at `at`, which is newer than everything in the store.
+    pub(super) fn apply(&mut self, at: u64, space: Space, rows: Rows, readers: Option<Readers>) {
+        for (key, value) in rows {
+            self.apply_row(at, space, key, value, readers);
+        }
+    }
+
+    fn apply_row(
+        &mut self,
+        at: u64,
+        space: Space,
+        key: Box<[u8]>,
+        value: Option<Box<[u8]>>,
+        readers: Option<Readers>,
+    ) {
+        let Some(rows) = self.spaces.get_mut(usize::from(space.0)) else { return };
+        if readers.is_some() {
+            self.superseded.push_back(Superseded { at, space, key: key.clone() });
+        }
+        let added = value_bytes(&value);
+        match rows.entry(key) {
+            btree_map::Entry::Vacant(entry) => {
+                // What never existed needs no tombstone.
+                if value.is_some() {
+                    self.bytes += added + key_bytes(entry.key());
+                    entry.insert(Version { at, value, older: None });
+                }
+            }
+            btree_map::Entry::Occupied(mut entry) => match readers {
+                None => {
+                    self.bytes -= entry.get_mut().forget_before(at) + value_bytes(&entry.get().value);
+                    if value.is_some() {
+                        self.bytes += added;
+                        entry.insert(Version { at, value, older: None });
+                    } else {
+                        self.bytes -= key_bytes(entry.key());
+                        entry.remove();
+                    }
+                }
+                Some(readers) => {
+                    let row = entry.get_mut();
+                    let before = std::mem::replace(row, Version { at, value, older: None });
+                    self.bytes += added;
+                    if before.at <= readers.newest {
+                        row.older = Some(Box::new(before));
+                    } else {
+                        self.bytes -= value_bytes(&before.value);
+                        row.older = before.older;
+                    }
+                    self.bytes -= row.forget_before(readers.oldest);
+                }
+            },
+        }
+    }
+
+    /// The next live rows of the range that are not newer than `until`, at most `limit`, and where to go on.
+    pub(super) fn doomed(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        until: u64,
+        limit: usize,
+    ) -> Result<(Rows, Option<Box<[u8]>>)> {
+        let mut doomed = Rows::new();
+        let rows = self.space(space)?;
+        if range.start >= range.end {
+            return Ok((doomed, None));
+        }
+        let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
+        for (seen, (key, row)) in rows.range::<[u8], _>(bounds).enumerate() {
+            if seen == limit {
+                return Ok((doomed, Some(key.clone())));
+            }
+            if row.at <= until && row.value.is_some() {
+                doomed.insert(key.clone(), None);
+            }
+        }
+        Ok((doomed, None))
+    }
+
+    /// Drops versions that no reader at `oldest` or later can see, at most `limit`; whether some may be left.
+    pub(super) fn reclaim(&mut self, oldest: u64, limit: usize) -> bool {
+        for _ in 0..limit {
+            match self.superseded.front() {
+                Some(row) if row.at <= oldest => {}
+                _ => return false,
+            }
+            let Some(Superseded { space, key, .. }) = self.superseded.pop_front() else { return false };
+            let Some(rows) = self.spaces.get_mut(usize::from(space.0)) else { continue };
+            let btree_map::Entry::Occupied(mut entry) = rows.entry(key) else { continue };
+            self.bytes -= entry.get_mut().forget_before(oldest);
+            if entry.get().value.is_none() && entry.get().at <= oldest {
+                self.bytes -= key_bytes(entry.key());
+                entry.remove();
+            }
+        }
+        !self.superseded.is_empty()
+    }
+
+    pub(super) fn garbage_len(&self) -> u64 {
+        self.superseded.len() as u64
+    }
+
+    /// Memory of the rows, about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn key_bytes(key: &[u8]) -> u64 {
+    key.len() as u64 + ROW_OVERHEAD_BYTES
+}
+
+fn value_bytes(value: &Option<Box<[u8]>>) -> u64 {
+    value.as_ref().map_or(0, |value| value.len() as u64)
+}

@@ -1,0 +1,262 @@
+//! The transactions and snapshots of the in-memory engine.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::faults::{Call, Fault};
+use super::reads::ReadSet;
+use super::scan::View;
+use super::store::{Rows, Store};
+use super::{RECLAIM_AFTER_WRITE_ROWS, RECLAIM_STEP_ROWS, Shared};
+use crate::{Direction, Error, Position, Range, Read, Result, Space, Wait, Write};
+
+/// Reads what is committed at each call.
+pub struct MemoryRead<'e> {
+    shared: &'e Shared,
+    wait: Wait,
+}
+
+/// Reads what was committed when it was taken.
+pub struct MemorySnapshot {
+    shared: Arc<Shared>,
+    at: u64,
+}
+
+/// Reads what was committed when it began, under its own rows.
+pub struct MemoryWrite<'e> {
+    shared: &'e Shared,
+    wait: Wait,
+    began: u64,
+    /// Whether versions are still kept for it.
+    open: bool,
+    /// By space, as far as there are rows.
+    own: Vec<Rows>,
+    reads: RefCell<ReadSet>,
+}
+
+impl<'e> MemoryRead<'e> {
+    pub(super) fn new(shared: &'e Shared, wait: Wait) -> Self {
+        MemoryRead { shared, wait }
+    }
+
+    fn view(&self) -> Result<View<'_>> {
+        self.shared.admit(Call::Read, self.wait)?;
+        Ok(View { shared: self.shared, at: u64::MAX, own: None })
+    }
+}
+
+impl Read for MemoryRead<'_> {
+    #[inline]
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        self.view()?.get(space, key, out)
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.view()?.get_many(space, keys, each)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let view = self.view()?;
+        if limit > 0 {
+            view.scan(space, range, direction, limit, each)?;
+        }
+        Ok(())
+    }
+}
+
+impl MemorySnapshot {
+    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+        let at = shared.active.lock().enter();
+        MemorySnapshot { shared: Arc::clone(shared), at }
+    }
+
+    fn view(&self) -> Result<View<'_>> {
+        self.shared.admit(Call::Read, Wait::Allowed)?;
+        Ok(View { shared: &self.shared, at: self.at, own: None })
+    }
+}
+
+impl Read for MemorySnapshot {
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        self.view()?.get(space, key, out)
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.view()?.get_many(space, keys, each)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let view = self.view()?;
+        if limit > 0 {
+            view.scan(space, range, direction, limit, each)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MemorySnapshot {
+    fn drop(&mut self) {
+        self.shared.active.lock().leave(self.at);
+        while self.shared.reclaim(RECLAIM_STEP_ROWS) {}
+    }
+}
+
+impl<'e> MemoryWrite<'e> {
+    pub(super) fn new(shared: &'e Shared, wait: Wait) -> Self {
+        let began = shared.active.lock().enter();
+        MemoryWrite { shared, wait, began, open: true, own: Vec::new(), reads: RefCell::default() }
+    }
+
+    fn view(&self) -> Result<View<'_>> {
+        self.shared.admit(Call::Read, self.wait)?;
+        Ok(View { shared: self.shared, at: self.began, own: Some(&self.own) })
+    }
+
+    fn set(&mut self, space: Space, key: &[u8], value: Option<Box<[u8]>>) {
+        let index = usize::from(space.0);
+        if self.own.len() <= index {
+            self.own.resize_with(index + 1, Rows::new);
+        }
+        if let Some(rows) = self.own.get_mut(index) {
+            rows.insert(key.into(), value);
+        }
+    }
+
+    /// Whether a row that this transaction has read or written was committed by another since it began.
+    fn conflicts(&self, store: &Store, own: &[Rows]) -> bool {
+        let mut spaces = own.iter().zip(0..);
+        spaces.any(|(rows, space)| rows.keys().any(|key| store.changed(Space(space), key, self.began)))
+            || self.reads.borrow().changed(store, self.began)
+    }
+
+    fn apply(&mut self) -> Result<Position> {
+        let own = std::mem::take(&mut self.own);
+        let mut store = self.shared.store.write();
+        // Again, now that nothing can come between: no commit slips in behind a close.
+        self.shared.check_open()?;
+        for space in 0..own.len() {
+            store.space(Space(space as u8))?;
+        }
+        let mut active = self.shared.active.lock();
+        if active.current() != self.began && self.conflicts(&store, &own) {
+            return Err(Error::Conflict);
+        }
+        // What it read itself need not be kept for it any more.
+        self.open = false;
+        active.leave(self.began);
+        Ok(self.shared.append(
+            &mut store,
+            active,
+            own.into_iter().zip(0..).map(|(rows, space)| (Space(space), rows)),
+        ))
+    }
+}
+
+impl Read for MemoryWrite<'_> {
+    #[inline]
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let view = self.view()?;
+        self.reads.borrow_mut().add_point(space, key);
+        view.get(space, key, out)
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let view = self.view()?;
+        for key in keys {
+            self.reads.borrow_mut().add_point(space, key);
+        }
+        view.get_many(space, keys, each)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let view = self.view()?;
+        if limit > 0 {
+            let stopped_at = view.scan(space, range, direction, limit, each)?;
+            self.reads.borrow_mut().add_range(space, range, direction, stopped_at);
+        }
+        Ok(())
+    }
+}
+
+impl Write for MemoryWrite<'_> {
+    fn put(&mut self, space: Space, key: &[u8], value: &[&[u8]]) {
+        self.set(space, key, Some(value.concat().into_boxed_slice()));
+    }
+
+    fn delete(&mut self, space: Space, key: &[u8]) {
+        self.set(space, key, None);
+    }
+
+    fn is_dirty(&self) -> bool {
+        self.own.iter().any(|rows| !rows.is_empty())
+    }
+
+    fn commit(mut self) -> Result<Position> {
+        let fault = self.shared.fault(Call::Commit, self.wait)?;
+        if !self.is_dirty() {
+            // Nothing to be lost or to collide: an injected fault that speaks of that would be a lie.
+            return match fault {
+                Some(Fault::Unavailable) => Err(Fault::Unavailable.error()),
+                _ => Ok(Position(self.shared.position.load(Ordering::Acquire))),
+            };
+        }
+        match fault {
+            None => self.apply(),
+            Some(fault) => {
+                if fault == Fault::UnknownApplied {
+                    self.apply()?;
+                }
+                Err(fault.error())
+            }
+        }
+    }
+
+    fn rollback(self) {}
+}
+
+impl Drop for MemoryWrite<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.shared.active.lock().leave(self.began);
+        }
+        self.shared.reclaim(RECLAIM_AFTER_WRITE_ROWS);
+    }
+}
