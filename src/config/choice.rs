@@ -1,0 +1,87 @@
+//! Options that take one of a few words.
+
+/// An enum whose values have a name in the configuration. The order of `NAMES` is the order in error messages.
+pub trait Choice: Copy + PartialEq + 'static {
+    const NAMES: &'static [&'static str];
+    const ALL: &'static [Self];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().zip(Self::NAMES).find(|(value, _)| **value == self).map_or("", |(_, name)| name)
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().zip(Self::ALL).find(|(known, _)| **known == name).map(|(_, value)| *value)
+    }
+}
+
+macro_rules! choices {
+    ($($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)+ })+) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub enum $type { $($(#[$variant_doc])* $variant,)+ }
+
+        impl Choice for $type {
+            const NAMES: &'static [&'static str] = &[$($name),+];
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+        }
+    )+ };
+}
+
+choices! {
+    /// When an acknowledged write is on the device.
+    AppendFsync {
+        /// About once a second; a crash of the process alone loses nothing.
+        #[default] EverySec = "everysec",
+        /// Before the reply.
+        Always = "always",
+        /// When the operating system sees fit.
+        No = "no",
+    }
+
+    EngineKind {
+        #[default] RocksDb = "rocksdb",
+        /// Nothing is kept over a restart.
+        Memory = "memory",
+    }
+
+    LogLevel {
+        Debug = "debug",
+        Verbose = "verbose",
+        #[default] Notice = "notice",
+        Warning = "warning",
+        Nothing = "nothing",
+    }
+
+    /// Who may use a command or option that can harm the machine.
+    Guard {
+        #[default] No = "no",
+        Yes = "yes",
+        /// Connections from this machine.
+        Local = "local",
+    }
+
+    /// What a multi-key command over several slots gets.
+    CrossSlot {
+        #[default] Allow = "allow",
+        Deny = "deny",
+    }
+
+    /// How fields that have expired are found.
+    ActiveExpireMode {
+        /// By an index of each hash's earliest expiry.
+        #[default] Sort = "sort",
+        /// By walking the keyspace.
+        Scan = "scan",
+    }
+}
+
+impl Guard {
+    /// `local`: the client is connected over a unix socket or the loopback interface.
+    pub fn allows(self, local: bool) -> bool {
+        match self {
+            Self::No => false,
+            Self::Yes => true,
+            Self::Local => local,
+        }
+    }
+}

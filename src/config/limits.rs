@@ -1,0 +1,10 @@
+//! Bounds of options, for the table and for those who size things by them.
+
+/// Addresses in `bind`.
+pub const MAX_BIND_ADDRESSES: usize = 16;
+pub const MAX_IO_THREADS: i128 = 128;
+pub const MAX_WORKER_THREADS: i128 = 1024;
+/// A logical database is named in every row by a 32-bit physical number; far fewer can be told apart by a user.
+pub const MAX_DATABASES: i128 = 65_536;
+pub const MIN_HZ: u32 = 1;
+pub const MAX_HZ: u32 = 500;

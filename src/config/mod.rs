@@ -1,0 +1,153 @@
+//! What can be set, by file, by flag and by CONFIG SET.
+//!
+//! [`table`] says once what the options are. [`Config`] is a typed snapshot of all of them: cheap to read, never changed
+//! after it was made. [`Live`] holds the current snapshot and swaps it for a new one when CONFIG SET succeeds.
+
+mod appendonly;
+pub mod choice;
+pub mod limits;
+mod live;
+pub mod option;
+pub mod parse;
+pub mod table;
+pub mod types;
+pub mod units;
+pub mod value;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+pub use live::{Live, SetError};
+pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
+use value::Value;
+
+/// Declares the struct and a value of it that only the table's defaults make useful.
+macro_rules! config {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
+        /// All options, typed. The default is the table's; the table's help says what each is for.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Config {
+            $($(#[$doc])* pub $field: $type,)+
+            /// Values of options that have no effect here.
+            pub(in crate::config) kept: BTreeMap<&'static str, Value>,
+            pub(in crate::config) appendonly_wanted: Option<bool>,
+        }
+
+        impl Config {
+            fn blank() -> Self {
+                Self { $($field: Default::default(),)+ kept: BTreeMap::new(), appendonly_wanted: None }
+            }
+        }
+    };
+}
+
+config! {
+    port: u16,
+    bind: Vec<String>,
+    /// Empty for none.
+    unixsocket: PathBuf,
+    /// Zero leaves it to the umask.
+    unixsocketperm: u32,
+    tcp_backlog: u32,
+    tcp_keepalive_secs: u32,
+    timeout_secs: u32,
+    io_threads: Auto,
+    worker_threads: Auto,
+
+    dir: PathBuf,
+    engine: EngineKind,
+    appendfsync: AppendFsync,
+    recover_truncate_log: bool,
+    dbfilename: String,
+
+    maxmemory: Auto,
+    memory_dirty_percent: u8,
+    memory_row_cache_percent: u8,
+    memory_block_cache_percent: u8,
+    maxmemory_clients: Share,
+
+    maxclients: u32,
+    proto_max_bulk_len: usize,
+    client_query_buffer_limit: usize,
+    client_output_buffer_limit: OutputLimits,
+
+    /// Empty for none.
+    requirepass: Vec<u8>,
+    protected_mode: bool,
+    enable_protected_configs: Guard,
+    enable_debug_command: Guard,
+
+    databases: u32,
+    hz: u32,
+    active_expire_effort: u32,
+    active_expire_mode: ActiveExpireMode,
+    notify_keyspace_events: Events,
+    hash_max_listpack_entries: usize,
+    hash_max_listpack_value: usize,
+    set_max_intset_entries: usize,
+    zset_max_listpack_entries: usize,
+    zset_max_listpack_value: usize,
+    list_max_listpack_size: i64,
+
+    loglevel: LogLevel,
+    /// Empty is the standard output.
+    logfile: PathBuf,
+    /// Empty for none.
+    pidfile: PathBuf,
+    /// Zero is off.
+    metrics_port: u16,
+    metrics_bind: Vec<String>,
+    /// -1 is off.
+    slowlog_log_slower_than_micros: i64,
+    slowlog_max_len: usize,
+    /// Zero is off.
+    latency_monitor_threshold_millis: u64,
+    latency_tracking: bool,
+    latency_tracking_info_percentiles: Percentiles,
+
+    cluster_enabled: bool,
+    cluster_cross_slot: CrossSlot,
+    /// Empty is the address that the client came in by.
+    cluster_announce_ip: String,
+    /// Zero is `port`.
+    cluster_announce_port: u16,
+    cluster_announce_hostname: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let mut config = Self::blank();
+        for option in table::options() {
+            let applied = parse::apply(&mut config, option, &[option.default.as_bytes()], parse::Source::Set);
+            debug_assert_eq!(applied, Ok(()), "default of {}", option.name);
+        }
+        config.appendonly_wanted = None;
+        config
+    }
+}
+
+impl Config {
+    /// One per core unless set.
+    pub fn io_thread_count(&self) -> usize {
+        self.io_threads
+            .set()
+            .map_or_else(cores, |count| count.get() as usize)
+            .min(limits::MAX_IO_THREADS as usize)
+    }
+
+    /// Waiting for a disk is most of a worker's time, so there are more of them than cores unless set.
+    pub fn worker_thread_count(&self) -> usize {
+        self.worker_threads.set().map_or_else(|| (cores() * 2).clamp(4, 64), |count| count.get() as usize)
+    }
+
+    /// Brings what only hints at a value inside its range, and refuses options that contradict each other.
+    fn settle(&mut self) -> Result<(), (&'static str, String)> {
+        self.hz = self.hz.clamp(limits::MIN_HZ, limits::MAX_HZ);
+        appendonly::check(self).map_err(|reason| ("appendonly", reason.to_string()))
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,202 @@
+//! Options that do something.
+
+use super::{at, count, int, memory, small_count};
+use crate::config::choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+use crate::config::limits::{MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_THREADS, MAX_WORKER_THREADS};
+use crate::config::option::Section::{
+    Clients, Cluster, Keyspace, Memory, Network, Observability, Security, Storage,
+};
+use crate::config::option::{Kind, Opt};
+
+const PORT: Kind = int(0, u16::MAX as i128);
+const PERCENT: Kind = int(1, 90);
+const GUARD: Kind = Kind::Choice(Guard::NAMES);
+
+pub const OPTIONS: &[Opt] = &[
+    Opt::new(Network, "port", PORT, "6379").field(at!(port)).at_start().help("TCP port; 0 listens on no TCP port."),
+    Opt::new(Network, "bind", Kind::Words { max: MAX_BIND_ADDRESSES }, "* -::*")
+        .field(at!(bind))
+        .at_start()
+        .help("Addresses to listen on; one that begins with `-` may be missing on the machine. `*` is every IPv4 address."),
+    Opt::new(Network, "unixsocket", Kind::Text, "")
+        .field(at!(unixsocket))
+        .at_start()
+        .help("Path of a unix socket to listen on as well; empty for none."),
+    Opt::new(Network, "unixsocketperm", Kind::Octal { max: 0o777 }, "0")
+        .field(at!(unixsocketperm))
+        .at_start()
+        .help("Permissions of the unix socket, in octal; 0 leaves them to the umask."),
+    Opt::new(Network, "tcp-backlog", small_count(), "511")
+        .field(at!(tcp_backlog))
+        .at_start()
+        .help("Connections that may wait to be accepted."),
+    Opt::new(Network, "tcp-keepalive", small_count(), "300")
+        .field(at!(tcp_keepalive_secs))
+        .help("Seconds between probes on idle TCP connections; 0 sends none."),
+    Opt::new(Network, "timeout", small_count(), "0")
+        .field(at!(timeout_secs))
+        .help("Closes a client that was idle for this many seconds; 0 never does."),
+    Opt::new(Network, "io-threads", int(0, MAX_IO_THREADS), "0")
+        .field(at!(io_threads))
+        .at_start()
+        .help("Threads that read, run and answer commands; 0 is one per core."),
+    Opt::new(Network, "worker-threads", int(0, MAX_WORKER_THREADS), "0")
+        .field(at!(worker_threads))
+        .at_start()
+        .help("Threads for work that may wait for the disk or take long; 0 derives it from the cores."),
+    Opt::new(Storage, "dir", Kind::Text, "./")
+        .field(at!(dir))
+        .at_start()
+        .help("Directory of the data; one server at a time. Relative paths count from where the server was started."),
+    Opt::new(Storage, "engine", Kind::Choice(EngineKind::NAMES), "rocksdb")
+        .field(at!(engine))
+        .at_start()
+        .help("`rocksdb` keeps the data on disk; `memory` forgets it when the server stops."),
+    Opt::new(Storage, "appendfsync", Kind::Choice(AppendFsync::NAMES), "everysec")
+        .field(at!(appendfsync))
+        .help("When an acknowledged write is safe from a loss of power: `always` before the reply, `everysec` within about a second, `no` when the operating system sees fit. A crash of the process alone loses nothing in any of them."),
+    Opt::new(Storage, "appendonly", Kind::Bool, "yes")
+        .field((|config| super::super::appendonly::load(config), |config, value| super::super::appendonly::store(config, value)))
+        .at_start()
+        .help("Whether writes are kept: always `yes` with engine rocksdb and `no` with engine memory; the other value is refused."),
+    Opt::new(Storage, "recover-truncate-log", Kind::Bool, "no")
+        .field(at!(recover_truncate_log))
+        .at_start()
+        .help("Starts although the log is damaged before its end, and drops everything behind the damage. For one start, after a backup."),
+    Opt::new(Storage, "dbfilename", Kind::FileName, "backup")
+        .field(at!(dbfilename))
+        .protected()
+        .help("Name, inside `dir`, of the copy that SAVE and BGSAVE write."),
+    Opt::new(Memory, "maxmemory", memory(0), "0")
+        .field(at!(maxmemory))
+        .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk; nothing is evicted."),
+    Opt::new(Memory, "memory-dirty-percent", PERCENT, "25")
+        .field(at!(memory_dirty_percent))
+        .help("Part of `maxmemory` for rows that are logged but not yet in the sorted data (at most 512mb)."),
+    Opt::new(Memory, "memory-row-cache-percent", PERCENT, "25")
+        .field(at!(memory_row_cache_percent))
+        .help("Part of `maxmemory` for hot rows; what a cap leaves over from the other parts is added."),
+    Opt::new(Memory, "memory-block-cache-percent", PERCENT, "20")
+        .field(at!(memory_block_cache_percent))
+        .help("Part of `maxmemory` for blocks, indexes and filters of the sorted data."),
+    Opt::new(Memory, "maxmemory-clients", Kind::MemoryOrPercent, "10%")
+        .field(at!(maxmemory_clients))
+        .help("Part of `maxmemory`, or bytes, for the buffers of all clients together; 0 sets no common limit."),
+    Opt::new(Clients, "maxclients", int(1, u32::MAX as i128), "10000")
+        .field(at!(maxclients))
+        .help("Clients connected at a time."),
+    Opt::new(Clients, "proto-max-bulk-len", memory(1 << 20), "512mb")
+        .field(at!(proto_max_bulk_len))
+        .help("Longest argument of a command, and longest string."),
+    Opt::new(Clients, "client-query-buffer-limit", memory(1 << 20), "1gb")
+        .field(at!(client_query_buffer_limit))
+        .help("Bytes a client may have sent of a command that is not complete."),
+    Opt::new(Clients, "client-output-buffer-limit", Kind::OutputLimits, "normal 0 0 0 slave 256mb 64mb 60 pubsub 32mb 8mb 60")
+        .field(at!(client_output_buffer_limit))
+        .help("By class of client (`normal`, `replica`, `pubsub`): unread replies that close it at once, and those that close it after so many seconds. 0 is no limit."),
+    Opt::new(Security, "requirepass", Kind::Text, "")
+        .field(at!(requirepass))
+        .sensitive()
+        .help("Password that clients must AUTH with; empty for none."),
+    Opt::new(Security, "protected-mode", Kind::Bool, "yes")
+        .field(at!(protected_mode))
+        .help("Refuses clients of other machines while there is no password and no `bind`."),
+    Opt::new(Security, "enable-protected-configs", GUARD, "no")
+        .field(at!(enable_protected_configs))
+        .at_start()
+        .help("Whether CONFIG SET may change options that are marked protected; `local` for clients on this machine."),
+    Opt::new(Security, "enable-debug-command", GUARD, "no")
+        .field(at!(enable_debug_command))
+        .at_start()
+        .help("Whether DEBUG is available; `local` for clients on this machine."),
+    Opt::new(Keyspace, "databases", int(1, MAX_DATABASES), "16")
+        .field(at!(databases))
+        .at_start()
+        .help("Number of databases that SELECT can choose from."),
+    Opt::new(Keyspace, "hz", small_count(), "10")
+        .field(at!(hz))
+        .help("Background turns in a second, 1 to 500: expiry, idle clients. Values outside are brought inside."),
+    Opt::new(Keyspace, "active-expire-effort", int(1, 10), "1")
+        .field(at!(active_expire_effort))
+        .help("How much of a background turn expiry may take, 1 to 10."),
+    Opt::new(Keyspace, "active-expire-mode", Kind::Choice(ActiveExpireMode::NAMES), "sort")
+        .field(at!(active_expire_mode))
+        .at_start()
+        .help("How expired hash fields are found: `sort` by an index, `scan` by walking the keyspace (cheaper writes, later removal)."),
+    Opt::new(Keyspace, "notify-keyspace-events", Kind::Events, "")
+        .field(at!(notify_keyspace_events))
+        .help("Classes of events to publish, in Redis's letters; empty for none."),
+    Opt::new(Keyspace, "hash-max-listpack-entries", count(), "512")
+        .alias(&["hash-max-ziplist-entries"])
+        .field(at!(hash_max_listpack_entries))
+        .help("Fields up to which OBJECT ENCODING calls a hash a listpack."),
+    Opt::new(Keyspace, "hash-max-listpack-value", memory(0), "64")
+        .alias(&["hash-max-ziplist-value"])
+        .field(at!(hash_max_listpack_value))
+        .help("Bytes of a field or value up to which OBJECT ENCODING calls a hash a listpack."),
+    Opt::new(Keyspace, "set-max-intset-entries", count(), "512")
+        .field(at!(set_max_intset_entries))
+        .help("Members up to which OBJECT ENCODING calls a set of integers an intset."),
+    Opt::new(Keyspace, "zset-max-listpack-entries", count(), "128")
+        .alias(&["zset-max-ziplist-entries"])
+        .field(at!(zset_max_listpack_entries))
+        .help("Members up to which OBJECT ENCODING calls a sorted set a listpack."),
+    Opt::new(Keyspace, "zset-max-listpack-value", memory(0), "64")
+        .alias(&["zset-max-ziplist-value"])
+        .field(at!(zset_max_listpack_value))
+        .help("Bytes of a member up to which OBJECT ENCODING calls a sorted set a listpack."),
+    Opt::new(Keyspace, "list-max-listpack-size", int(i32::MIN as i128, i32::MAX as i128), "-2")
+        .alias(&["list-max-ziplist-size"])
+        .field(at!(list_max_listpack_size))
+        .help("Elements, or size class if negative, up to which OBJECT ENCODING calls a list a listpack."),
+    Opt::new(Observability, "loglevel", Kind::Choice(LogLevel::NAMES), "notice")
+        .field(at!(loglevel))
+        .help("How much is logged."),
+    Opt::new(Observability, "logfile", Kind::Text, "")
+        .field(at!(logfile))
+        .at_start()
+        .help("File that the log is appended to; empty is the standard output. It may be renamed at any time."),
+    Opt::new(Observability, "pidfile", Kind::Text, "")
+        .field(at!(pidfile))
+        .at_start()
+        .help("File that holds the process id while the server runs; empty for none."),
+    Opt::new(Observability, "metrics-port", PORT, "0")
+        .field(at!(metrics_port))
+        .at_start()
+        .help("Port that serves `/metrics` over HTTP for Prometheus; 0 is off."),
+    Opt::new(Observability, "metrics-bind", Kind::Words { max: MAX_BIND_ADDRESSES }, "127.0.0.1 -::1")
+        .field(at!(metrics_bind))
+        .at_start()
+        .help("Addresses for `metrics-port`."),
+    Opt::new(Observability, "slowlog-log-slower-than", int(-1, i64::MAX as i128), "10000")
+        .field(at!(slowlog_log_slower_than_micros))
+        .help("Microseconds from which a command is put in SLOWLOG; -1 is off, 0 logs all."),
+    Opt::new(Observability, "slowlog-max-len", count(), "128")
+        .field(at!(slowlog_max_len))
+        .help("Entries that SLOWLOG keeps."),
+    Opt::new(Observability, "latency-monitor-threshold", count(), "0")
+        .field(at!(latency_monitor_threshold_millis))
+        .help("Milliseconds from which LATENCY records an event; 0 is off."),
+    Opt::new(Observability, "latency-tracking", Kind::Bool, "yes")
+        .field(at!(latency_tracking))
+        .help("Keeps a latency histogram per command, for INFO latencystats and LATENCY HISTOGRAM."),
+    Opt::new(Observability, "latency-tracking-info-percentiles", Kind::Percentiles, "50 99 99.9")
+        .field(at!(latency_tracking_info_percentiles))
+        .help("Percentiles in INFO latencystats."),
+    Opt::new(Cluster, "cluster-enabled", Kind::Bool, "no")
+        .field(at!(cluster_enabled))
+        .at_start()
+        .help("Answers CLUSTER as a cluster of one node that owns all slots."),
+    Opt::new(Cluster, "cluster-cross-slot", Kind::Choice(CrossSlot::NAMES), "allow")
+        .field(at!(cluster_cross_slot))
+        .help("Commands whose keys are in several slots: `allow` runs them (they are atomic here), `deny` answers CROSSSLOT as Redis Cluster does."),
+    Opt::new(Cluster, "cluster-announce-ip", Kind::Text, "")
+        .field(at!(cluster_announce_ip))
+        .help("Address that CLUSTER tells clients; empty is the one they came in by."),
+    Opt::new(Cluster, "cluster-announce-port", PORT, "0")
+        .field(at!(cluster_announce_port))
+        .help("Port that CLUSTER tells clients; 0 is `port`."),
+    Opt::new(Cluster, "cluster-announce-hostname", Kind::Text, "")
+        .field(at!(cluster_announce_hostname))
+        .help("Host name that CLUSTER tells clients; empty for none."),
+];
