@@ -1,1 +1,36 @@
-//! The way of a request.
+//! Tarn: a durable, larger-than-memory database that speaks Redis.
+//!
+//! The way of a request, top to bottom, is the order of the modules:
+//!
+//! 1. [`server`]: a socket becomes commands; replies become bytes on it again.
+//! 2. [`dispatch`]: a command's name becomes its handler; its keys become locks; its transaction is committed.
+//! 3. [`commands`]: arguments in, reply out. One file per family.
+//! 4. [`types`]: what a string (a hash, a set, ...) is: verbs over a key in a transaction.
+//! 5. [`keyspace`]: what a key is: metadata, liveness, type, version, expiry, databases, scanning.
+//! 6. [`encoding`]: bytes on disk and nothing else.
+//! 7. the engine (crate `tarn-engine`): ordered transactional bytes.
+//!
+//! Beside the way stand what the process has one of ([`node`]), who is connected ([`clients`]), the options
+//! ([`config`]), what is counted ([`metrics`]) and the words of errors and replies.
+
+pub mod server;
+
+pub mod dispatch;
+
+pub mod commands;
+
+pub mod types;
+
+pub mod keyspace;
+
+pub mod encoding;
+
+pub mod clients;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod glob;
+pub mod metrics;
+pub mod node;
+pub mod number;
+pub mod reply;

@@ -1,0 +1,211 @@
+//! Who is connected, as CLIENT LIST shows and CLIENT KILL finds them. Connections live on their I/O threads; this is
+//! what others may see of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+/// The words a client chose for itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Labels {
+    pub name: Vec<u8>,
+    pub lib_name: Vec<u8>,
+    pub lib_ver: Vec<u8>,
+}
+
+/// Bits of [`Client::flags`].
+pub mod flag {
+    pub const MONITOR: usize = 1;
+    pub const UNIX_SOCKET: usize = 2;
+    pub const NO_EVICT: usize = 4;
+    pub const NO_TOUCH: usize = 8;
+    pub const BLOCKED: usize = 16;
+    pub const READONLY: usize = 32;
+    pub const CLOSE_AFTER_REPLY: usize = 64;
+    pub const RESP3: usize = 128;
+}
+
+/// One connection, seen from outside. Written by its own I/O thread, read by all.
+#[derive(Debug)]
+pub struct Client {
+    pub id: u64,
+    pub addr: Box<str>,
+    pub local_addr: Box<str>,
+    pub fd: i32,
+    pub thread: usize,
+    pub created_ms: u64,
+    last_active_ms: AtomicU64,
+    db: AtomicU16,
+    command: AtomicUsize,
+    flags: AtomicUsize,
+    /// Bytes of queries that wait, and of replies that wait.
+    query_bytes: AtomicUsize,
+    reply_bytes: AtomicUsize,
+    kill: AtomicBool,
+    labels: Mutex<Option<Box<Labels>>>,
+}
+
+/// No command has run yet.
+pub const NO_COMMAND: usize = usize::MAX;
+
+impl Client {
+    pub fn new(id: u64, thread: usize, fd: i32, addr: String, local_addr: String, now_ms: u64) -> Client {
+        Client {
+            id,
+            addr: addr.into(),
+            local_addr: local_addr.into(),
+            fd,
+            thread,
+            created_ms: now_ms,
+            last_active_ms: AtomicU64::new(now_ms),
+            db: AtomicU16::new(0),
+            command: AtomicUsize::new(NO_COMMAND),
+            flags: AtomicUsize::new(0),
+            query_bytes: AtomicUsize::new(0),
+            reply_bytes: AtomicUsize::new(0),
+            kill: AtomicBool::new(false),
+            labels: Mutex::new(None),
+        }
+    }
+
+    /// Notes the command that runs now.
+    pub fn ran(&self, command: usize, now_ms: u64) {
+        self.command.store(command, Ordering::Relaxed);
+        self.last_active_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    pub fn command(&self) -> usize {
+        self.command.load(Ordering::Relaxed)
+    }
+
+    pub fn last_active_ms(&self) -> u64 {
+        self.last_active_ms.load(Ordering::Relaxed)
+    }
+
+    pub fn set_db(&self, db: u16) {
+        self.db.store(db, Ordering::Relaxed);
+    }
+
+    pub fn db(&self) -> u16 {
+        self.db.load(Ordering::Relaxed)
+    }
+
+    pub fn set_flag(&self, flag: usize, on: bool) {
+        if on {
+            self.flags.fetch_or(flag, Ordering::Relaxed);
+        } else {
+            self.flags.fetch_and(!flag, Ordering::Relaxed);
+        }
+    }
+
+    pub fn has(&self, flag: usize) -> bool {
+        self.flags.load(Ordering::Relaxed) & flag != 0
+    }
+
+    pub fn set_buffers(&self, query_bytes: usize, reply_bytes: usize) {
+        self.query_bytes.store(query_bytes, Ordering::Relaxed);
+        self.reply_bytes.store(reply_bytes, Ordering::Relaxed);
+    }
+
+    pub fn query_bytes(&self) -> usize {
+        self.query_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn reply_bytes(&self) -> usize {
+        self.reply_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn labels(&self) -> Labels {
+        self.labels.lock().as_deref().cloned().unwrap_or_default()
+    }
+
+    pub fn set_labels(&self, change: impl FnOnce(&mut Labels)) {
+        let mut labels = self.labels.lock();
+        let mut changed = labels.as_deref().cloned().unwrap_or_default();
+        change(&mut changed);
+        *labels = (changed != Labels::default()).then(|| Box::new(changed));
+    }
+
+    /// Asks the connection's thread to end it. The caller wakes that thread.
+    pub fn kill(&self) {
+        self.kill.store(true, Ordering::Release);
+    }
+
+    pub fn is_killed(&self) -> bool {
+        self.kill.load(Ordering::Acquire)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Clients {
+    by_id: Mutex<HashMap<u64, Arc<Client>, std::hash::RandomState>>,
+    next_id: AtomicU64,
+    connected: AtomicUsize,
+    monitors: AtomicUsize,
+}
+
+impl Clients {
+    pub fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub fn add(&self, client: &Arc<Client>) {
+        self.by_id.lock().insert(client.id, Arc::clone(client));
+    }
+
+    pub fn remove(&self, client: &Client) {
+        if self.by_id.lock().remove(&client.id).is_some() {
+            self.connected.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes a place among the connected; false when all are taken. [`Clients::remove`] gives it back.
+    pub fn admit(&self, max: usize) -> bool {
+        let place = self.connected.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < max).then_some(n + 1));
+        place.is_ok()
+    }
+
+    /// A place was taken, but no client came of it.
+    pub fn give_back(&self) {
+        self.connected.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub fn connected(&self) -> usize {
+        self.connected.load(Ordering::Acquire)
+    }
+
+    pub fn get(&self, id: u64) -> Option<Arc<Client>> {
+        self.by_id.lock().get(&id).cloned()
+    }
+
+    /// Everybody, by id.
+    pub fn list(&self) -> Vec<Arc<Client>> {
+        let mut all: Vec<_> = self.by_id.lock().values().cloned().collect();
+        all.sort_unstable_by_key(|client| client.id);
+        all
+    }
+
+    pub fn count_monitors(&self, change: isize) {
+        if change > 0 {
+            self.monitors.fetch_add(1, Ordering::AcqRel);
+        } else {
+            self.monitors.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    pub fn monitors(&self) -> usize {
+        self.monitors.load(Ordering::Relaxed)
+    }
+
+    /// Threads that hold a monitor.
+    pub fn monitor_threads(&self) -> SmallVec<[usize; 4]> {
+        let mut threads: SmallVec<[usize; 4]> =
+            self.by_id.lock().values().filter(|c| c.has(flag::MONITOR)).map(|c| c.thread).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+}

@@ -1,0 +1,331 @@
+//! Running one command: locks, transaction, handler, commit, reply. The same code runs a command on an I/O thread and
+//! on a worker; what differs is how long it may wait.
+
+use std::sync::Arc;
+
+use tarn_engine::{Error as EngineError, Wait, Write as _};
+use tarn_resp::{Args as Words, Protocol};
+
+use super::args::Args;
+use super::locks::{Held, Mode, Patience, StripeSet};
+use super::registry::Registered;
+use super::spec::{ReadFn, Run, WriteFn};
+use crate::encoding::slot;
+use crate::error::{Error, Result};
+use crate::keyspace::{Env, Place, ReadCx, Source, Tally, View as _, WriteCx, stripe_of};
+use crate::metrics::ThreadCounters;
+use crate::node::Node;
+use crate::reply::Reply;
+
+/// Times a command is run again because of conflicts before the client is told.
+const MAX_CONFLICTS: u32 = 64;
+/// An arena larger than this is given back after the command.
+const ARENA_KEEP_BYTES: usize = 256 * 1024;
+
+/// What a thread needs to run commands.
+pub struct Lane {
+    pub node: Arc<Node>,
+    pub counters: Arc<ThreadCounters>,
+    arena: Vec<u8>,
+}
+
+/// A command on its way: what it is, its words, and whose it is.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub command: &'static Registered,
+    /// How many of the words name the command.
+    pub named: usize,
+    pub words: Words<'a>,
+    pub db: u16,
+    pub protocol: Protocol,
+    pub now_ms: u64,
+    pub max_string_len: usize,
+}
+
+/// Why a command has to go to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A row is not in memory.
+    Cold,
+    /// It is known to be much work.
+    Heavy,
+    /// Somebody holds a lock for long.
+    Busy,
+}
+
+/// What became of a call on an I/O thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// Its reply is in the buffer.
+    Replied { wrote: bool },
+    /// Nothing has happened; a worker must do it.
+    Offload(Why),
+}
+
+impl Lane {
+    pub fn new(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Lane {
+        Lane { node, counters, arena: Vec::new() }
+    }
+
+    /// Runs a command that works on keys, on an I/O thread: never waits.
+    pub fn run(&mut self, call: Call<'_>, out: &mut Vec<u8>) -> Ran {
+        if call.command.spec.long {
+            return Ran::Offload(Why::Heavy);
+        }
+        let done = self.attempt(call, Patience::Short, Wait::Never, Place::IoThread);
+        match done {
+            Err(Error::Offload) => Ran::Offload(Why::Heavy),
+            Err(error) if error.wants_worker() => Ran::Offload(Why::Cold),
+            Ok(None) => Ran::Offload(Why::Busy),
+            Ok(Some((reply, wrote))) => {
+                self.answer(call, Ok(&reply), out);
+                Ran::Replied { wrote }
+            }
+            Err(error) => {
+                self.answer(call, Err(&error), out);
+                Ran::Replied { wrote: false }
+            }
+        }
+    }
+
+    /// Runs the same on a worker, to its end. Whether it wrote.
+    pub fn run_on_worker(&mut self, call: Call<'_>, why: Why, out: &mut Vec<u8>) -> bool {
+        let done = match (why, call.command.spec.run) {
+            (Why::Heavy, Run::Read(handler)) => self.read_snapshot(call, handler).map(|reply| (reply, false)),
+            _ => {
+                if why == Why::Cold {
+                    self.warm(call);
+                }
+                let done = self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::Worker);
+                done.and_then(|done| done.ok_or(Error::Offload))
+            }
+        };
+        match done {
+            Ok((reply, wrote)) => {
+                self.answer(call, Ok(&reply), out);
+                wrote
+            }
+            Err(error) => {
+                self.answer(call, Err(&error), out);
+                false
+            }
+        }
+    }
+
+    fn answer(&mut self, call: Call<'_>, reply: Result<&Reply, &Error>, out: &mut Vec<u8>) {
+        match reply {
+            Ok(reply) => reply.write(call.protocol, &self.arena, out),
+            Err(error) => {
+                if let Some(counters) = self.counters.command(call.command.id) {
+                    counters.failed.add(1);
+                }
+                write_error(&self.node, &self.counters, error, out);
+            }
+        }
+        if self.arena.capacity() > ARENA_KEEP_BYTES {
+            self.arena = Vec::new();
+        }
+    }
+
+    /// Brings the rows a command needs into memory without holding its locks, so that the run under the locks is
+    /// short. Handlers are pure until commit, so running one for its reads alone changes nothing.
+    fn warm(&mut self, call: Call<'_>) {
+        let Some(env) = self.node.env(&call, Place::Worker) else { return };
+        let args = Args::new(call.words, call.named);
+        self.arena.clear();
+        // What fails here fails again under the locks, where it is reported.
+        match call.command.spec.run {
+            Run::Read(handler) => {
+                let source = Source::Live(self.node.engine.begin_read(Wait::Allowed));
+                let _ = handler(&mut ReadCx::new(env, source, &mut self.arena), args);
+            }
+            Run::Write(handler) => {
+                let txn = self.node.engine.begin_write(Wait::Allowed);
+                let _ = handler(&mut WriteCx::new(env, txn, &mut self.arena), args);
+            }
+            Run::Session(_) | Run::Container => {}
+        }
+    }
+
+    /// None when a lock could not be had with this patience.
+    fn attempt(
+        &mut self,
+        call: Call<'_>,
+        patience: Patience,
+        wait: Wait,
+        place: Place,
+    ) -> Result<Option<(Reply, bool)>> {
+        let node = Arc::clone(&self.node);
+        let mode = if call.command.spec.is_write() { Mode::Exclusive } else { Mode::Shared };
+        let Some(_held) = lock(&node, &call, mode, patience) else { return Ok(None) };
+        // Under the locks: whoever changes the databases' numbers holds all of them.
+        let env = node.env(&call, place).ok_or(Error::DbOutOfRange)?;
+        match call.command.spec.run {
+            Run::Read(handler) => {
+                let source = Source::Live(node.engine.begin_read(wait));
+                self.read(call, handler, env, source).map(|reply| Some((reply, false)))
+            }
+            Run::Write(handler) => self.write(&node, call, handler, env, wait).map(Some),
+            Run::Session(_) | Run::Container => Err(Error::Damaged("a command without a handler")),
+        }
+    }
+
+    fn read(&mut self, call: Call<'_>, handler: ReadFn, env: Env<'_>, source: Source<'_>) -> Result<Reply> {
+        self.arena.clear();
+        let mut cx = ReadCx::new(env, source, &mut self.arena);
+        let reply = handler(&mut cx, Args::new(call.words, call.named));
+        let tally = cx.into_tally();
+        if reply.is_ok() {
+            self.count(tally);
+        }
+        reply
+    }
+
+    /// A long read holds its locks only until it has a snapshot.
+    fn read_snapshot(&mut self, call: Call<'_>, handler: ReadFn) -> Result<Reply> {
+        let node = Arc::clone(&self.node);
+        let (snapshot, env) = {
+            let _held = lock(&node, &call, Mode::Shared, Patience::Unlimited);
+            let env = node.env(&call, Place::Worker).ok_or(Error::DbOutOfRange)?;
+            (node.engine.snapshot()?, env)
+        };
+        self.read(call, handler, env, Source::Snapshot(&snapshot))
+    }
+
+    fn write(
+        &mut self,
+        node: &Node,
+        call: Call<'_>,
+        handler: WriteFn,
+        env: Env<'_>,
+        wait: Wait,
+    ) -> Result<(Reply, bool)> {
+        let mut conflicts = 0;
+        loop {
+            self.arena.clear();
+            let mut cx = WriteCx::new(env, node.engine.begin_write(wait), &mut self.arena);
+            let outcome = handler(&mut cx, Args::new(call.words, call.named));
+            let committed = outcome.and_then(|reply| {
+                let (txn, effects, tally) = cx.finish();
+                if !txn.is_dirty() {
+                    return Ok((reply, false, tally));
+                }
+                txn.commit()?;
+                node.keyspace.databases.apply(&effects.remapped);
+                Ok((reply, true, tally))
+            });
+            match committed {
+                Ok((reply, wrote, tally)) => {
+                    self.count(tally);
+                    self.counters.writes.add(u64::from(wrote));
+                    return Ok((reply, wrote));
+                }
+                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn count(&self, tally: Tally) {
+        if tally != Tally::default() {
+            self.counters.hits.add(u64::from(tally.hits));
+            self.counters.misses.add(u64::from(tally.misses));
+            self.counters.expired.add(u64::from(tally.expired));
+        }
+    }
+
+    /// Runs something of the server's own, not a client's command, in a transaction: under the stripes given, with
+    /// commit and retry.
+    pub fn transact<T>(
+        &mut self,
+        stripes: &StripeSet,
+        db: u16,
+        mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let node = Arc::clone(&self.node);
+        let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
+        let db = node.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?;
+        let mut conflicts = 0;
+        loop {
+            self.arena.clear();
+            let env = Env {
+                keyspace: &node.keyspace,
+                db,
+                now_ms: node.clock.now_ms(),
+                place: Place::Worker,
+                max_string_len: usize::MAX,
+            };
+            let mut cx = WriteCx::new(env, node.engine.begin_write(Wait::Allowed), &mut self.arena);
+            let done = work(&mut cx).and_then(|value| {
+                let (txn, effects, tally) = cx.finish();
+                if txn.is_dirty() {
+                    txn.commit()?;
+                    node.keyspace.databases.apply(&effects.remapped);
+                }
+                Ok((value, tally))
+            });
+            match done {
+                Ok((value, tally)) => {
+                    self.count(tally);
+                    return Ok(value);
+                }
+                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// As [`Lane::transact`], reading only and without locks.
+    pub fn look<T>(&mut self, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
+        self.arena.clear();
+        let db = self.node.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?;
+        let env = Env {
+            keyspace: &self.node.keyspace,
+            db,
+            now_ms: self.node.clock.now_ms(),
+            place: Place::Worker,
+            max_string_len: usize::MAX,
+        };
+        let source = Source::Live(self.node.engine.begin_read(Wait::Allowed));
+        let mut cx = ReadCx::new(env, source, &mut self.arena);
+        debug_assert!(cx.arena().is_empty());
+        work(&mut cx)
+    }
+}
+
+impl Node {
+    fn env(&self, call: &Call<'_>, place: Place) -> Option<Env<'_>> {
+        Some(Env {
+            keyspace: &self.keyspace,
+            db: self.keyspace.databases.get(call.db)?,
+            now_ms: call.now_ms,
+            place,
+            max_string_len: call.max_string_len,
+        })
+    }
+}
+
+/// Locks the stripes of the command's keys.
+fn lock<'a>(node: &'a Node, call: &Call<'_>, mode: Mode, patience: Patience) -> Option<Held<'a>> {
+    let spec = call.command.spec;
+    if spec.locks_everything {
+        return node.locks.many(&StripeSet::ALL, Mode::Exclusive, patience);
+    }
+    if let Some(at) = spec.keys.single() {
+        let key = call.words.get(at).unwrap_or(&[]);
+        return node.locks.one(stripe_of(slot::of(key)), mode, patience);
+    }
+    let mut stripes = StripeSet::default();
+    for (at, _) in spec.keys.positions(call.words) {
+        stripes.insert(stripe_of(slot::of(call.words.get(at).unwrap_or(&[]))));
+    }
+    node.locks.many(&stripes, mode, patience)
+}
+
+/// Writes an error reply and counts it by its first word.
+pub fn write_error(node: &Node, counters: &ThreadCounters, error: &Error, out: &mut Vec<u8>) {
+    let words = error.to_string();
+    node.metrics.count_error(words.split(' ').next().unwrap_or("ERR"));
+    counters.error_replies.add(1);
+    tarn_resp::encode::error(out, &words);
+}

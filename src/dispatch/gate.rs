@@ -1,0 +1,80 @@
+//! Whether a command may run at all, in the order Redis checks it.
+
+use tarn_resp::Args as Words;
+
+use super::registry::{Registered, registry};
+use super::session::Session;
+use super::spec::{Flags, Run};
+use crate::config::{Config, CrossSlot};
+use crate::encoding::slot;
+use crate::error::{Error, Result};
+
+/// Bytes of a client's words that an error repeats.
+const MAX_ECHO: usize = 128;
+
+/// Finds the command, or the subcommand, and checks the number of words. The number of words that name it follows.
+pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize)> {
+    let name = words.get(0).unwrap_or(&[]);
+    let command = registry().find(name).ok_or_else(|| unknown_command(words))?;
+    if command.spec.subcommands.is_empty() {
+        return checked(command, words, 1);
+    }
+    match words.get(1) {
+        None if matches!(command.spec.run, Run::Container) => Err(wrong_arity(command)),
+        None => checked(command, words, 1),
+        Some(word) => match command.subcommand(word) {
+            Some(sub) => checked(sub, words, 2),
+            None if matches!(command.spec.run, Run::Container) => Err(unknown_subcommand(command, word)),
+            None => checked(command, words, 1),
+        },
+    }
+}
+
+fn checked(command: &'static Registered, words: Words<'_>, named: usize) -> Result<(&'static Registered, usize)> {
+    if command.spec.arity.admits(words.len()) { Ok((command, named)) } else { Err(wrong_arity(command)) }
+}
+
+fn wrong_arity(command: &Registered) -> Error {
+    Error::Arity(command.full_name.clone().into())
+}
+
+/// Refuses what this session may not do, or the configuration forbids.
+pub fn admit(command: &Registered, session: &Session, config: &Config, words: Words<'_>) -> Result<()> {
+    if !session.authenticated && !command.spec.flags.has(Flags::NO_AUTH) {
+        return Err(Error::reply("NOAUTH Authentication required."));
+    }
+    if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none() {
+        one_slot(command, words)?;
+    }
+    Ok(())
+}
+
+fn one_slot(command: &Registered, words: Words<'_>) -> Result<()> {
+    let mut slots = command.spec.keys.positions(words).filter_map(|(at, _)| words.get(at)).map(slot::of);
+    let Some(first) = slots.next() else { return Ok(()) };
+    if slots.all(|other| other == first) { Ok(()) } else { Err(Error::CrossSlot) }
+}
+
+fn unknown_command(words: Words<'_>) -> Error {
+    let mut args = String::new();
+    for i in 1..words.len() {
+        if args.len() >= MAX_ECHO {
+            break;
+        }
+        let room = MAX_ECHO - args.len();
+        args.push_str(&format!("'{}' ", printable(words.get(i).unwrap_or(&[]), room)));
+    }
+    let name = printable(words.get(0).unwrap_or(&[]), MAX_ECHO);
+    Error::reply(format!("ERR unknown command '{name}', with args beginning with: {args}"))
+}
+
+fn unknown_subcommand(command: &Registered, word: &[u8]) -> Error {
+    let container = command.spec.name.to_uppercase();
+    Error::reply(format!("ERR unknown subcommand '{}'. Try {container} HELP.", printable(word, MAX_ECHO)))
+}
+
+/// The words of a client inside an error: as they are where that is text, replaced where it is not.
+fn printable(word: &[u8], room: usize) -> String {
+    let cut = word.get(..room).unwrap_or(word);
+    cut.iter().map(|byte| char::from(*byte)).collect()
+}

@@ -1,0 +1,152 @@
+//! One striped lock table. A command's stripes are locked in ascending order, so that a command over many keys is
+//! atomic and no two commands can wait for each other.
+
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use smallvec::SmallVec;
+
+use crate::keyspace::STRIPES;
+
+/// Attempts before a lock counts as held for long by somebody else.
+const SPINS: u32 = 200;
+/// And after that, the longest an I/O thread sleeps for it.
+const PATIENCE: Duration = Duration::from_micros(200);
+
+pub struct Locks {
+    stripes: Vec<CachePadded<RwLock<()>>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Shared,
+    Exclusive,
+}
+
+/// Whether a thread may wait for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// An I/O thread: gives up soon, the command then goes to a worker.
+    Short,
+    Unlimited,
+}
+
+/// The stripes of a command, as a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StripeSet([u64; STRIPES / 64]);
+
+impl StripeSet {
+    pub const ALL: StripeSet = StripeSet([u64::MAX; STRIPES / 64]);
+
+    pub fn insert(&mut self, stripe: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(stripe / 64)) {
+            *word |= 1 << (stripe % 64);
+        }
+    }
+
+    /// In ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
+        self.0.iter().zip(0u16..).flat_map(|(word, i)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                if rest == 0 {
+                    return None;
+                }
+                let bit = rest.trailing_zeros() as u16;
+                rest &= rest - 1;
+                Some(i * 64 + bit)
+            })
+        })
+    }
+}
+
+/// Held stripes, released on drop.
+#[derive(Default)]
+#[allow(dead_code)]
+pub struct Held<'a> {
+    shared: SmallVec<[RwLockReadGuard<'a, ()>; 1]>,
+    exclusive: SmallVec<[RwLockWriteGuard<'a, ()>; 1]>,
+}
+
+impl Default for Locks {
+    fn default() -> Locks {
+        Locks { stripes: (0..STRIPES).map(|_| CachePadded::new(RwLock::new(()))).collect() }
+    }
+}
+
+impl Locks {
+    /// Locks one stripe; None when patience ends.
+    pub fn one(&self, stripe: u16, mode: Mode, patience: Patience) -> Option<Held<'_>> {
+        let mut held = Held::default();
+        self.add(&mut held, stripe, mode, patience).then_some(held)
+    }
+
+    /// Locks all stripes of the set, ascending; None, with nothing held, when patience ends.
+    pub fn many(&self, stripes: &StripeSet, mode: Mode, patience: Patience) -> Option<Held<'_>> {
+        let mut held = Held::default();
+        stripes.iter().all(|stripe| self.add(&mut held, stripe, mode, patience)).then_some(held)
+    }
+
+    fn add<'a>(&'a self, held: &mut Held<'a>, stripe: u16, mode: Mode, patience: Patience) -> bool {
+        let Some(lock) = self.stripes.get(usize::from(stripe)) else { return false };
+        match mode {
+            Mode::Shared => {
+                let guard = acquire(patience, || lock.try_read(), |t| lock.try_read_for(t), || lock.read());
+                guard.map(|guard| held.shared.push(guard)).is_some()
+            }
+            Mode::Exclusive => {
+                let guard = acquire(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write());
+                guard.map(|guard| held.exclusive.push(guard)).is_some()
+            }
+        }
+    }
+}
+
+fn acquire<G>(
+    patience: Patience,
+    attempt: impl Fn() -> Option<G>,
+    timed: impl Fn(Duration) -> Option<G>,
+    wait: impl Fn() -> G,
+) -> Option<G> {
+    if let Some(guard) = attempt() {
+        return Some(guard);
+    }
+    for _ in 0..SPINS {
+        std::hint::spin_loop();
+        if let Some(guard) = attempt() {
+            return Some(guard);
+        }
+    }
+    match patience {
+        Patience::Short => timed(PATIENCE),
+        Patience::Unlimited => Some(wait()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_stripes_is_ascending() {
+        let mut set = StripeSet::default();
+        for stripe in [255, 0, 64, 63, 0, 128] {
+            set.insert(stripe);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 128, 255]);
+        assert_eq!(StripeSet::ALL.iter().count(), STRIPES);
+    }
+
+    #[test]
+    fn writers_exclude_and_readers_share() {
+        let locks = Locks::default();
+        let first = locks.one(3, Mode::Shared, Patience::Short);
+        assert!(first.is_some());
+        assert!(locks.one(3, Mode::Shared, Patience::Short).is_some());
+        assert!(locks.one(3, Mode::Exclusive, Patience::Short).is_none());
+        assert!(locks.one(4, Mode::Exclusive, Patience::Short).is_some());
+        drop(first);
+        assert!(locks.many(&StripeSet::ALL, Mode::Exclusive, Patience::Short).is_some());
+    }
+}

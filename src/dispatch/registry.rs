@@ -1,0 +1,157 @@
+//! All commands, found by name.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use hashbrown::HashTable;
+
+use super::spec::Spec;
+use crate::commands;
+
+/// Longest command name; anything longer is unknown.
+const MAX_NAME_LEN: usize = 32;
+
+/// A command as registered: its place in the table names it in counters.
+pub struct Registered {
+    pub id: usize,
+    pub spec: &'static Spec,
+    /// `client|kill` for a subcommand.
+    pub full_name: String,
+    /// Subcommands, in the order of the table.
+    pub subcommands: Vec<Registered>,
+}
+
+pub struct Registry {
+    commands: Vec<Registered>,
+    by_name: HashTable<usize>,
+    hasher: NameHasher,
+    total: usize,
+}
+
+/// Commands and subcommands are few and their names short: one multiply per eight bytes does.
+#[derive(Default, Clone, Copy)]
+struct NameHasher;
+
+struct NameState(u64);
+
+impl BuildHasher for NameHasher {
+    type Hasher = NameState;
+    fn build_hasher(&self) -> NameState {
+        NameState(0)
+    }
+}
+
+impl Hasher for NameState {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let word = chunk.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+            self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+}
+
+impl NameHasher {
+    fn hash(self, lower: &[u8]) -> u64 {
+        let mut state = self.build_hasher();
+        lower.hash(&mut state);
+        state.finish()
+    }
+}
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(commands::FAMILIES));
+
+/// The registry of this build.
+pub fn registry() -> &'static Registry {
+    &REGISTRY
+}
+
+impl Registry {
+    fn new(families: &[&'static [Spec]]) -> Registry {
+        let mut total = 0;
+        let commands: Vec<_> =
+            families.iter().flat_map(|family| family.iter()).map(|spec| register(spec, "", &mut total)).collect();
+        let hasher = NameHasher;
+        let mut by_name = HashTable::with_capacity(commands.len() * 2);
+        let hash_at = |at: &usize| commands.get(*at).map_or(0, |c| hasher.hash(c.spec.name.as_bytes()));
+        for at in 0..commands.len() {
+            by_name.insert_unique(hash_at(&at), at, hash_at);
+        }
+        Registry { commands, by_name, hasher, total }
+    }
+
+    /// Finds a command by its name in any case.
+    pub fn find(&self, name: &[u8]) -> Option<&Registered> {
+        let mut lower = [0u8; MAX_NAME_LEN];
+        let lower = lower.get_mut(..name.len())?;
+        for (to, from) in lower.iter_mut().zip(name) {
+            *to = from.to_ascii_lowercase();
+        }
+        let lower = &*lower;
+        let at = self.by_name.find(self.hasher.hash(lower), |at| {
+            self.commands.get(*at).is_some_and(|c| c.spec.name.as_bytes() == lower)
+        })?;
+        self.commands.get(*at)
+    }
+
+    pub fn commands(&self) -> &[Registered] {
+        &self.commands
+    }
+
+    /// Commands and subcommands together: the size of a table indexed by [`Registered::id`].
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Commands and their subcommands.
+    pub fn all(&self) -> impl Iterator<Item = &Registered> {
+        self.commands.iter().flat_map(|c| std::iter::once(c).chain(c.subcommands.iter()))
+    }
+}
+
+impl Registered {
+    pub fn subcommand(&self, word: &[u8]) -> Option<&Registered> {
+        self.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.spec.name.as_bytes()))
+    }
+}
+
+fn register(spec: &'static Spec, parent: &str, total: &mut usize) -> Registered {
+    let id = *total;
+    *total += 1;
+    let full_name = if parent.is_empty() { spec.name.to_owned() } else { format!("{parent}|{}", spec.name) };
+    let subcommands = spec.subcommands.iter().map(|sub| register(sub, spec.name, total)).collect();
+    Registered { id, spec, full_name, subcommands }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_any_case_and_only_once() {
+        let registry = registry();
+        for command in registry.commands() {
+            let name = command.spec.name;
+            assert_eq!(registry.find(name.to_uppercase().as_bytes()).map(|c| c.id), Some(command.id));
+            assert_eq!(registry.commands().iter().filter(|c| c.spec.name == name).count(), 1, "{name}");
+            assert!(name.len() <= MAX_NAME_LEN && name == name.to_lowercase());
+        }
+        assert!(registry.find(b"nosuchcommand").is_none());
+        assert!(registry.find(&[b'x'; MAX_NAME_LEN + 1]).is_none());
+    }
+
+    #[test]
+    fn the_tables_are_complete() {
+        for command in registry().all() {
+            let spec = command.spec;
+            assert!(!spec.summary.is_empty(), "{} has no summary", command.full_name);
+            assert!(spec.summary.ends_with('.'), "{}: the summary is a sentence", command.full_name);
+            for key in spec.keys.specs() {
+                assert!(key.first > 0, "{}", command.full_name);
+            }
+        }
+    }
+}

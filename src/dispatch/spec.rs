@@ -1,0 +1,376 @@
+//! What a command is, written once, in the table of its family. Everything else derives from it: the arity gate, key
+//! extraction and locks, COMMAND and COMMAND DOCS, ACL categories, metrics labels, docs/commands.md.
+
+use super::args::Args;
+use super::session::{Answer, SessionCx};
+use crate::error::Result;
+use crate::keyspace::{ReadCx, WriteCx};
+use crate::reply::Reply;
+
+pub type ReadFn = fn(&mut ReadCx<'_>, Args<'_>) -> Result<Reply>;
+pub type WriteFn = fn(&mut WriteCx<'_>, Args<'_>) -> Result<Reply>;
+pub type SessionFn = fn(&mut SessionCx<'_>, Args<'_>) -> Result<Answer>;
+
+/// What runs a command, and so what it may do.
+#[derive(Clone, Copy)]
+pub enum Run {
+    Read(ReadFn),
+    Write(WriteFn),
+    /// Concerns the connection or the server, not keys.
+    Session(SessionFn),
+    /// Only has subcommands.
+    Container,
+}
+
+/// Words in a command, its name included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arity {
+    Exactly(u16),
+    AtLeast(u16),
+}
+
+impl Arity {
+    pub fn admits(self, words: usize) -> bool {
+        match self {
+            Arity::Exactly(n) => words == usize::from(n),
+            Arity::AtLeast(n) => words >= usize::from(n),
+        }
+    }
+
+    /// As COMMAND INFO shows it.
+    pub fn number(self) -> i64 {
+        match self {
+            Arity::Exactly(n) => i64::from(n),
+            Arity::AtLeast(n) => -i64::from(n),
+        }
+    }
+}
+
+/// A set of named bits.
+macro_rules! bits {
+    ($(#[$meta:meta])* $name:ident: $repr:ty { $($const:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct $name(pub $repr);
+
+        impl $name {
+            bits!(@consts $repr, 0, $($const,)+);
+            /// Every bit with its word, in the order of replies.
+            pub const WORDS: &[($name, &str)] = &[$(($name::$const, $word)),+];
+
+            pub const fn or(self, other: $name) -> $name {
+                $name(self.0 | other.0)
+            }
+
+            pub const fn without(self, other: $name) -> $name {
+                $name(self.0 & !other.0)
+            }
+
+            pub const fn has(self, other: $name) -> bool {
+                self.0 & other.0 == other.0
+            }
+
+            pub fn words(self) -> impl Iterator<Item = &'static str> {
+                Self::WORDS.iter().filter(move |(bit, _)| self.has(*bit)).map(|(_, word)| *word)
+            }
+        }
+    };
+    (@consts $repr:ty, $n:expr, $const:ident, $($rest:ident,)*) => {
+        pub const $const: Self = Self(1 << ($n));
+        bits!(@consts $repr, $n + 1, $($rest,)*);
+    };
+    (@consts $repr:ty, $n:expr,) => {};
+}
+
+bits! {
+    /// Command flags, with the words of COMMAND INFO.
+    Flags: u32 {
+        WRITE = "write",
+        READONLY = "readonly",
+        DENYOOM = "denyoom",
+        ADMIN = "admin",
+        PUBSUB = "pubsub",
+        NOSCRIPT = "noscript",
+        BLOCKING = "blocking",
+        LOADING = "loading",
+        STALE = "stale",
+        SKIP_MONITOR = "skip_monitor",
+        SKIP_SLOWLOG = "skip_slowlog",
+        ASKING = "asking",
+        FAST = "fast",
+        NO_AUTH = "no_auth",
+        MAY_REPLICATE = "may_replicate",
+        NO_ASYNC_LOADING = "no_async_loading",
+        NO_MULTI = "no_multi",
+        MOVABLE_KEYS = "movablekeys",
+        ALLOW_BUSY = "allow_busy",
+    }
+}
+
+bits! {
+    /// How a command treats a key.
+    KeyFlags: u16 {
+        RO = "RO",
+        RW = "RW",
+        OW = "OW",
+        RM = "RM",
+        ACCESS = "access",
+        UPDATE = "update",
+        INSERT = "insert",
+        DELETE = "delete",
+        NOT_KEY = "not_key",
+        INCOMPLETE = "incomplete",
+        VARIABLE_FLAGS = "variable_flags",
+    }
+}
+
+/// Where a command's keys stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Find {
+    /// From the first position to `last` (negative: counted from the end, -1 the last word), every `step` words.
+    Range { last: i16, step: u16 },
+    /// A count at the begin position, the keys right behind it.
+    Counted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeySpec {
+    /// Position of the first key, or of the count.
+    pub first: u16,
+    pub find: Find,
+    pub flags: KeyFlags,
+}
+
+/// The keys of a command: none, or one or two specs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keys {
+    specs: [Option<KeySpec>; 2],
+}
+
+impl Keys {
+    pub const NONE: Keys = Keys { specs: [None, None] };
+
+    /// One key at a position.
+    pub const fn at(first: u16, flags: KeyFlags) -> Keys {
+        Keys::range(first, first as i16, 1, flags)
+    }
+
+    pub const fn range(first: u16, last: i16, step: u16, flags: KeyFlags) -> Keys {
+        Keys { specs: [Some(KeySpec { first, find: Find::Range { last, step }, flags }), None] }
+    }
+
+    pub const fn counted(at: u16, flags: KeyFlags) -> Keys {
+        Keys { specs: [Some(KeySpec { first: at, find: Find::Counted, flags }), None] }
+    }
+
+    pub const fn and(self, other: Keys) -> Keys {
+        Keys { specs: [self.specs[0], other.specs[0]] }
+    }
+
+    pub fn specs(&self) -> impl Iterator<Item = &KeySpec> {
+        self.specs.iter().flatten()
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.specs == [None, None]
+    }
+
+    /// The position of the one key of a command with one key at a fixed place: the common case, decided quickly.
+    pub fn single(&self) -> Option<usize> {
+        match self.specs {
+            [Some(KeySpec { first, find: Find::Range { last, .. }, .. }), None] if last == first as i16 => {
+                Some(usize::from(first))
+            }
+            _ => None,
+        }
+    }
+
+    /// Positions of all keys in a command of `words`, with their spec. Positions beyond the command's end are left
+    /// out: the handler will report what is missing.
+    pub fn positions(&self, words: tarn_resp::Args<'_>) -> impl Iterator<Item = (usize, &KeySpec)> {
+        self.specs().flat_map(move |spec| {
+            let first = usize::from(spec.first);
+            let (first, end, step) = match spec.find {
+                Find::Range { last, step } => {
+                    let end = if last < 0 {
+                        words.len().saturating_sub(usize::from(last.unsigned_abs()) - 1)
+                    } else {
+                        (last as usize + 1).min(words.len())
+                    };
+                    (first, end, usize::from(step))
+                }
+                Find::Counted => {
+                    let count = words.get(first).and_then(crate::number::parse_i64).unwrap_or(0);
+                    let room = words.len().saturating_sub(first + 1);
+                    (first + 1, first + 1 + usize::try_from(count).unwrap_or(0).min(room), 1)
+                }
+            };
+            (first..end).step_by(step.max(1)).map(move |at| (at, spec))
+        })
+    }
+}
+
+/// Families, as COMMAND DOCS names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    String,
+    Bitmap,
+    Generic,
+    Connection,
+    Server,
+    Cluster,
+}
+
+impl Group {
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::String => "string",
+            Group::Bitmap => "bitmap",
+            Group::Generic => "generic",
+            Group::Connection => "connection",
+            Group::Server => "server",
+            Group::Cluster => "cluster",
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Spec {
+    /// Lower case; a subcommand's own word only.
+    pub name: &'static str,
+    pub arity: Arity,
+    pub keys: Keys,
+    pub flags: Flags,
+    /// Words of ACL categories that do not follow from flags and group.
+    pub acl: &'static [&'static str],
+    pub tips: &'static [&'static str],
+    pub group: Group,
+    pub since: &'static str,
+    pub summary: &'static str,
+    pub complexity: &'static str,
+    /// The command to use instead, and since when, if this one is kept for old clients only.
+    pub deprecated: Option<(&'static str, &'static str)>,
+    pub run: Run,
+    pub subcommands: &'static [Spec],
+    /// Takes every stripe: changes which rows belong to which database.
+    pub locks_everything: bool,
+    /// Walks much: always runs on a worker, over a snapshot.
+    pub long: bool,
+}
+
+const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
+    Spec {
+        name,
+        arity,
+        keys,
+        flags,
+        acl: &[],
+        tips: &[],
+        group: Group::Generic,
+        since: "1.0.0",
+        summary: "",
+        complexity: "",
+        deprecated: None,
+        run,
+        subcommands: &[],
+        locks_everything: false,
+        long: false,
+    }
+}
+
+/// A command that only reads keys.
+pub const fn read(name: &'static str, arity: Arity, keys: Keys, run: ReadFn) -> Spec {
+    spec(name, arity, keys, Run::Read(run), Flags::READONLY)
+}
+
+/// A command that changes keys.
+pub const fn write(name: &'static str, arity: Arity, keys: Keys, run: WriteFn) -> Spec {
+    spec(name, arity, keys, Run::Write(run), Flags::WRITE)
+}
+
+/// A command about the connection or the server.
+pub const fn session(name: &'static str, arity: Arity, run: SessionFn) -> Spec {
+    spec(name, arity, Keys::NONE, Run::Session(run), Flags(0))
+}
+
+/// A command that has only subcommands.
+pub const fn container(name: &'static str, arity: Arity, subcommands: &'static [Spec]) -> Spec {
+    let mut it = spec(name, arity, Keys::NONE, Run::Container, Flags(0));
+    it.subcommands = subcommands;
+    it
+}
+
+impl Spec {
+    pub const fn group(mut self, group: Group) -> Spec {
+        self.group = group;
+        self
+    }
+
+    pub const fn since(mut self, since: &'static str) -> Spec {
+        self.since = since;
+        self
+    }
+
+    pub const fn summary(mut self, summary: &'static str) -> Spec {
+        self.summary = summary;
+        self
+    }
+
+    pub const fn complexity(mut self, complexity: &'static str) -> Spec {
+        self.complexity = complexity;
+        self
+    }
+
+    pub const fn flags(mut self, flags: Flags) -> Spec {
+        self.flags = self.flags.or(flags);
+        self
+    }
+
+    pub const fn fast(self) -> Spec {
+        self.flags(Flags::FAST)
+    }
+
+    /// Refused while the memory budget is exhausted, in Redis; kept for clients that read the flag.
+    pub const fn denyoom(self) -> Spec {
+        self.flags(Flags::DENYOOM)
+    }
+
+    pub const fn acl(mut self, categories: &'static [&'static str]) -> Spec {
+        self.acl = categories;
+        self
+    }
+
+    pub const fn tips(mut self, tips: &'static [&'static str]) -> Spec {
+        self.tips = tips;
+        self
+    }
+
+    /// Kept for old clients.
+    pub const fn replaced_by(mut self, since: &'static str, other: &'static str) -> Spec {
+        self.deprecated = Some((since, other));
+        self
+    }
+
+    pub const fn locks_everything(mut self) -> Spec {
+        self.locks_everything = true;
+        self
+    }
+
+    pub const fn long(mut self) -> Spec {
+        self.long = true;
+        self
+    }
+
+    pub const fn with_subcommands(mut self, subcommands: &'static [Spec]) -> Spec {
+        self.subcommands = subcommands;
+        self
+    }
+
+    pub fn subcommand(&self, word: &[u8]) -> Option<&'static Spec> {
+        self.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.name.as_bytes()))
+    }
+
+    pub fn is_write(&self) -> bool {
+        matches!(self.run, Run::Write(_))
+    }
+}

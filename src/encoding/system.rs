@@ -1,0 +1,124 @@
+//! Rows that describe the database itself. The first byte of the key says which.
+
+use smallvec::SmallVec;
+
+use super::{Cursor, Malformed};
+
+pub type SystemKey = SmallVec<[u8; 16]>;
+
+/// Leading bytes of system keys. Written to disk; never reused.
+mod tag {
+    pub const FORMAT: u8 = b'f';
+    pub const HASH_SEED: u8 = b'h';
+    pub const VERSION_LIMIT: u8 = b'v';
+    pub const DATABASE: u8 = b'd';
+    pub const NEXT_PHYSICAL: u8 = b'n';
+    pub const KEY_COUNT: u8 = b'k';
+    pub const DROPPED: u8 = b'x';
+    pub const CLOCK: u8 = b't';
+}
+
+/// What the rows of this build look like. A directory with a larger number is refused.
+pub const FORMAT_VERSION: u64 = 1;
+
+fn one(tag: u8) -> SystemKey {
+    SystemKey::from_slice(&[tag])
+}
+
+/// -> the version of the rows' layout, u64.
+pub fn format() -> SystemKey {
+    one(tag::FORMAT)
+}
+
+/// -> the seed of hash48 and hash64, u64.
+pub fn hash_seed() -> SystemKey {
+    one(tag::HASH_SEED)
+}
+
+/// -> no version at or above this was ever given out, u64.
+pub fn version_limit() -> SystemKey {
+    one(tag::VERSION_LIMIT)
+}
+
+/// -> the next physical database number that was never used, u64.
+pub fn next_physical() -> SystemKey {
+    one(tag::NEXT_PHYSICAL)
+}
+
+/// -> the latest wall clock that expiry was judged by, ms, u64.
+pub fn clock() -> SystemKey {
+    one(tag::CLOCK)
+}
+
+/// Logical database -> its physical number, u64.
+pub fn database(logical: u16) -> SystemKey {
+    let mut key = one(tag::DATABASE);
+    key.extend_from_slice(&logical.to_be_bytes());
+    key
+}
+
+/// Keys of a physical database in one stripe, u64.
+pub fn key_count(db: u32, stripe: u16) -> SystemKey {
+    let mut key = one(tag::KEY_COUNT);
+    key.extend_from_slice(&db.to_be_bytes());
+    key.extend_from_slice(&stripe.to_be_bytes());
+    key
+}
+
+/// First and past-the-last key of a physical database's counters.
+pub fn key_counts(db: u32) -> (SystemKey, SystemKey) {
+    (key_count(db, 0), key_count(db, u16::MAX))
+}
+
+/// The stripe of a counter row.
+pub fn read_key_count(row: &[u8]) -> Result<u16, Malformed> {
+    let mut cursor = Cursor(row);
+    cursor.u8("tag of a counter row")?;
+    cursor.u32("db of a counter row")?;
+    cursor.u16("stripe of a counter row")
+}
+
+/// A physical number whose rows wait for removal.
+pub fn dropped(db: u32) -> SystemKey {
+    let mut key = one(tag::DROPPED);
+    key.extend_from_slice(&db.to_be_bytes());
+    key
+}
+
+/// First and past-the-last key of the rows that name dropped databases.
+pub fn all_dropped() -> (SystemKey, SystemKey) {
+    (one(tag::DROPPED), one(tag::DROPPED + 1))
+}
+
+pub fn read_dropped(row: &[u8]) -> Result<u32, Malformed> {
+    let mut cursor = Cursor(row);
+    cursor.u8("tag of a dropped database")?;
+    cursor.u32("number of a dropped database")
+}
+
+pub fn read_u64(value: &[u8]) -> Result<u64, Malformed> {
+    Cursor(value).u64("number of a system row")
+}
+
+/// Counters of one database are scanned together; every other row stands alone.
+pub fn group_len(row: &[u8]) -> usize {
+    match row.first() {
+        Some(&tag::KEY_COUNT) => row.len().min(5),
+        Some(&tag::DROPPED) => 1,
+        _ => row.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_bytes() {
+        assert_eq!(key_count(2, 255)[..], *b"k\0\0\0\x02\0\xff");
+        assert_eq!(database(15)[..], *b"d\0\x0f");
+        assert_eq!(dropped(3)[..], *b"x\0\0\0\x03");
+        assert_eq!(read_key_count(&key_count(2, 255)), Ok(255));
+        assert_eq!(read_dropped(&dropped(3)), Ok(3));
+    }
+}

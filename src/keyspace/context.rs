@@ -1,0 +1,268 @@
+//! What a handler is given: a transaction, the moment, the database, and room for bytes.
+//!
+//! [`ReadCx`] and [`WriteCx`] are different types, so that the read-only flag clients see cannot lie. What both can do
+//! is [`View`].
+
+use std::ops::ControlFlow;
+
+use tarn_engine::{AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
+
+use super::Keyspace;
+use crate::error::{Error, Result};
+use crate::reply::{Reply, Span};
+
+/// A logical database and the number its rows carry at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Db {
+    pub logical: u16,
+    pub physical: u32,
+}
+
+/// Where the handler runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On an I/O thread: nothing may take long.
+    IoThread,
+    /// On a worker: only this client waits.
+    Worker,
+}
+
+/// What every context knows.
+#[derive(Debug, Clone, Copy)]
+pub struct Env<'a> {
+    pub keyspace: &'a Keyspace,
+    pub db: Db,
+    pub now_ms: u64,
+    pub place: Place,
+    /// Longest string a command may make (`proto-max-bulk-len`).
+    pub max_string_len: usize,
+}
+
+impl Env<'_> {
+    /// Work above this, in bytes or rows touched, leaves the I/O thread.
+    pub const LIGHT_BYTES: usize = 256 * 1024;
+    pub const LIGHT_ROWS: usize = 1_000;
+
+    /// To be asked before work whose size is known only now.
+    pub fn light_or_offload(&self, size: usize, limit: usize) -> Result<()> {
+        if size > limit && self.place == Place::IoThread { Err(Error::Offload) } else { Ok(()) }
+    }
+
+    pub fn database(&self, logical: i64) -> Option<Db> {
+        u16::try_from(logical).ok().and_then(|n| self.keyspace.databases.get(n))
+    }
+}
+
+/// What a command found, for the statistics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub hits: u32,
+    pub misses: u32,
+    /// Keys removed because their time had come.
+    pub expired: u32,
+}
+
+/// What must happen after the commit.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// Databases that have a new physical number.
+    pub remapped: Vec<Db>,
+}
+
+/// Reading, whichever context it is.
+pub trait View {
+    fn env(&self) -> &Env<'_>;
+    fn arena(&mut self) -> &mut Vec<u8>;
+    fn bytes(&self, span: Span) -> &[u8];
+    fn tally(&mut self) -> &mut Tally;
+    /// Copies the row's value into the arena.
+    fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>>;
+    /// Calls `each` per row key, in order, with the value.
+    fn get_each(
+        &self,
+        space: Space,
+        rows: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()>;
+    fn scan_with(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()>;
+
+    fn scan_each(
+        &self,
+        space: Space,
+        start: &[u8],
+        end: &[u8],
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan_with(space, Range { start, end }, Direction::Forward, limit, each)
+    }
+
+    /// Copies bytes into the arena.
+    fn keep(&mut self, bytes: &[u8]) -> Span {
+        let arena = self.arena();
+        let start = arena.len();
+        arena.extend_from_slice(bytes);
+        Span { start, len: bytes.len() }
+    }
+
+    /// A bulk reply with these bytes.
+    fn bulk(&mut self, bytes: &[u8]) -> Reply {
+        Reply::span(self.keep(bytes))
+    }
+}
+
+/// Where a read-only command reads from.
+pub enum Source<'a> {
+    Live(AnyRead<'a>),
+    Snapshot(&'a AnySnapshot),
+}
+
+pub struct ReadCx<'a> {
+    pub env: Env<'a>,
+    source: Source<'a>,
+    arena: &'a mut Vec<u8>,
+    tally: Tally,
+}
+
+impl<'a> ReadCx<'a> {
+    pub fn new(env: Env<'a>, source: Source<'a>, arena: &'a mut Vec<u8>) -> ReadCx<'a> {
+        ReadCx { env, source, arena, tally: Tally::default() }
+    }
+
+    /// A context like this one that looks at another database.
+    pub fn select(&mut self, db: Db) {
+        self.env.db = db;
+    }
+
+    pub fn into_tally(self) -> Tally {
+        self.tally
+    }
+}
+
+pub struct WriteCx<'a> {
+    pub env: Env<'a>,
+    pub(super) txn: AnyWrite<'a>,
+    pub effects: Effects,
+    arena: &'a mut Vec<u8>,
+    tally: Tally,
+}
+
+impl<'a> WriteCx<'a> {
+    pub fn new(env: Env<'a>, txn: AnyWrite<'a>, arena: &'a mut Vec<u8>) -> WriteCx<'a> {
+        WriteCx { env, txn, arena, effects: Effects::default(), tally: Tally::default() }
+    }
+
+    /// Puts an element row. Metadata rows go through [`super::entry`].
+    pub fn put(&mut self, space: Space, row: &[u8], value: &[&[u8]]) {
+        tarn_engine::Write::put(&mut self.txn, space, row, value);
+    }
+
+    pub fn delete(&mut self, space: Space, row: &[u8]) {
+        tarn_engine::Write::delete(&mut self.txn, space, row);
+    }
+
+    /// A version that no collection ever had.
+    pub fn new_version(&self) -> Result<u64> {
+        self.env.keyspace.versions.allocate().ok_or_else(|| {
+            Error::Engine(tarn_engine::Error::Unavailable("no collection version is left in the reserve".into()))
+        })
+    }
+
+    /// The transaction, what must happen once it is committed, and what it found.
+    pub fn finish(self) -> (AnyWrite<'a>, Effects, Tally) {
+        (self.txn, self.effects, self.tally)
+    }
+}
+
+macro_rules! view {
+    ($cx:ident, $source:ident) => {
+        impl View for $cx<'_> {
+            fn env(&self) -> &Env<'_> {
+                &self.env
+            }
+
+            fn arena(&mut self) -> &mut Vec<u8> {
+                self.arena
+            }
+
+            fn bytes(&self, span: Span) -> &[u8] {
+                span.of(self.arena)
+            }
+
+            fn tally(&mut self) -> &mut Tally {
+                &mut self.tally
+            }
+
+            fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+                let start = self.arena.len();
+                let found = self.$source.get(space, row, self.arena)?;
+                Ok(found.then(|| Span { start, len: self.arena.len() - start }))
+            }
+
+            fn get_each(
+                &self,
+                space: Space,
+                rows: &[&[u8]],
+                each: &mut dyn FnMut(usize, Option<&[u8]>),
+            ) -> Result<()> {
+                Ok(self.$source.get_many(space, rows, each)?)
+            }
+
+            fn scan_with(
+                &self,
+                space: Space,
+                range: Range<'_>,
+                direction: Direction,
+                limit: usize,
+                each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+            ) -> Result<()> {
+                Ok(self.$source.scan(space, range, direction, limit, each)?)
+            }
+        }
+    };
+}
+
+impl Read for Source<'_> {
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> tarn_engine::Result<bool> {
+        match self {
+            Source::Live(read) => read.get(space, key, out),
+            Source::Snapshot(snapshot) => snapshot.get(space, key, out),
+        }
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> tarn_engine::Result<()> {
+        match self {
+            Source::Live(read) => read.get_many(space, keys, each),
+            Source::Snapshot(snapshot) => snapshot.get_many(space, keys, each),
+        }
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> tarn_engine::Result<()> {
+        match self {
+            Source::Live(read) => read.scan(space, range, direction, limit, each),
+            Source::Snapshot(snapshot) => snapshot.scan(space, range, direction, limit, each),
+        }
+    }
+}
+
+view!(ReadCx, source);
+view!(WriteCx, txn);

@@ -1,0 +1,104 @@
+//! Logical databases and the physical numbers their rows carry. FLUSHDB and SWAPDB change this map and nothing else.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tarn_engine::Write as _;
+
+use super::context::{Db, WriteCx};
+use super::View;
+use crate::encoding::{self, SYSTEM, system};
+use crate::error::{Error, Result};
+
+/// A logical database without a row of its own has its own number; numbers given out later start here.
+pub const FIRST_FRESH_PHYSICAL: u64 = 1 << 16;
+
+/// The map in memory, true while the caller holds a stripe lock: whoever changes it holds all of them.
+#[derive(Debug)]
+pub struct Databases {
+    physical: Vec<AtomicU32>,
+}
+
+impl Databases {
+    pub fn new(physical: impl IntoIterator<Item = u32>) -> Databases {
+        Databases { physical: physical.into_iter().map(AtomicU32::new).collect() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.physical.len()
+    }
+
+    pub fn get(&self, logical: u16) -> Option<Db> {
+        let physical = self.physical.get(usize::from(logical))?.load(Ordering::Acquire);
+        Some(Db { logical, physical })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Db> + '_ {
+        (0..self.physical.len() as u16).filter_map(|logical| self.get(logical))
+    }
+
+    /// The logical database that has this number now, if any.
+    pub fn owner(&self, physical: u32) -> Option<Db> {
+        self.iter().find(|db| db.physical == physical)
+    }
+
+    /// After the commit that put the rows.
+    pub fn apply(&self, changes: &[Db]) {
+        for db in changes {
+            if let Some(slot) = self.physical.get(usize::from(db.logical)) {
+                slot.store(db.physical, Ordering::Release);
+            }
+        }
+    }
+}
+
+/// Gives the database a fresh, empty number; its old rows are removed in the background.
+/// The caller's command holds every stripe.
+pub fn flush(cx: &mut WriteCx<'_>, db: Db) -> Result<()> {
+    let row = cx.get(SYSTEM, &system::next_physical())?;
+    let next = match row {
+        Some(span) => system::read_u64(cx.bytes(span))?,
+        None => FIRST_FRESH_PHYSICAL,
+    };
+    let physical = u32::try_from(next).map_err(|_| Error::Damaged("database numbers are used up"))?;
+    cx.txn.put(SYSTEM, &system::next_physical(), &[&(next + 1).to_be_bytes()]);
+    cx.txn.put(SYSTEM, &system::dropped(db.physical), &[]);
+    remap(cx, Db { logical: db.logical, physical });
+    Ok(())
+}
+
+/// Exchanges the contents of two databases.
+pub fn swap(cx: &mut WriteCx<'_>, a: Db, b: Db) {
+    remap(cx, Db { logical: a.logical, physical: b.physical });
+    remap(cx, Db { logical: b.logical, physical: a.physical });
+}
+
+fn remap(cx: &mut WriteCx<'_>, db: Db) {
+    let number = u64::from(db.physical);
+    cx.txn.put(SYSTEM, &system::database(db.logical), &[&number.to_be_bytes()]);
+    cx.effects.remapped.push(db);
+}
+
+/// Exact number of keys, as of the rows this view sees: a bounded sum of counters.
+pub fn key_count(cx: &mut impl View, db: Db) -> Result<u64> {
+    let mut total = 0u64;
+    for (_, count) in key_counts(cx, db)? {
+        total += count;
+    }
+    Ok(total)
+}
+
+/// Keys per stripe, in the order of stripes; stripes without keys may be absent.
+pub fn key_counts(cx: &mut impl View, db: Db) -> Result<Vec<(u16, u64)>> {
+    let (start, end) = system::key_counts(db.physical);
+    let mut counts = Vec::new();
+    let mut malformed = None;
+    cx.scan_each(encoding::SYSTEM, &start, &end, super::STRIPES, &mut |row, value| {
+        match (system::read_key_count(row), system::read_u64(value)) {
+            (Ok(_), Ok(0)) => {}
+            (Ok(stripe), Ok(count)) => counts.push((stripe, count)),
+            (Err(bad), _) | (_, Err(bad)) => malformed = Some(bad),
+        }
+        std::ops::ControlFlow::Continue(())
+    })?;
+    malformed.map_or(Ok(counts), |bad| Err(bad.into()))
+}

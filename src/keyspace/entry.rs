@@ -1,0 +1,178 @@
+//! A key's metadata row: finding it, judging whether it is alive, storing and removing it with everything that must
+//! change in the same commit (its counter and its place in the expire space).
+
+use super::context::{Db, View, WriteCx};
+use super::{databases, stripe_of};
+use crate::encoding::meta::{Body, Header, Kind};
+use crate::encoding::rows::{self, ExpireKind, RowKey};
+use crate::encoding::{EXPIRE, META, SYSTEM, slot, system};
+use crate::error::{Error, Result};
+use crate::reply::Span;
+
+/// A key's metadata as stored, with the place of what follows the header: an inline value, or the type's own part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    pub header: Header,
+    pub rest: Span,
+}
+
+impl Meta {
+    pub fn is_expired(&self, now_ms: u64) -> bool {
+        self.header.expire_at_ms != 0 && self.header.expire_at_ms <= now_ms
+    }
+}
+
+/// A key of one database, and what its row held when it was looked up.
+#[derive(Debug, Clone)]
+pub struct Entry<'k> {
+    pub key: &'k [u8],
+    pub db: Db,
+    pub slot: u16,
+    row: RowKey,
+    stored: Option<Meta>,
+    live: bool,
+}
+
+impl Entry<'_> {
+    /// The metadata, unless the key is absent or its time has come.
+    pub fn live(&self) -> Option<&Meta> {
+        self.stored.as_ref().filter(|_| self.live)
+    }
+
+    pub fn exists(&self) -> bool {
+        self.live
+    }
+
+    /// The metadata of a key that must be of this type if it exists.
+    pub fn live_as(&self, kind: Kind) -> Result<Option<&Meta>> {
+        match self.live() {
+            Some(meta) if meta.header.kind != kind => Err(Error::WrongType),
+            other => Ok(other),
+        }
+    }
+
+    /// The expiry on record, also of a key whose time has come; 0 is none.
+    pub fn stored_expiry(&self) -> u64 {
+        self.stored.map_or(0, |meta| meta.header.expire_at_ms)
+    }
+
+    /// When the live key expires; 0 is never.
+    pub fn expire_at_ms(&self) -> u64 {
+        self.live().map_or(0, |meta| meta.header.expire_at_ms)
+    }
+}
+
+/// Looks a key up in the context's database.
+pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
+    let db = cx.env().db;
+    find_in(cx, db, key)
+}
+
+/// Looks a key up in any database.
+pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
+    let (seed, now_ms) = (cx.env().keyspace.seed, cx.env().now_ms);
+    let slot = slot::of(key);
+    let row = rows::meta(db.physical, slot, rows::hash48(seed, key), key);
+    let stored = match cx.get(META, &row)? {
+        Some(span) => {
+            let (header, len) = Header::decode(cx.bytes(span))?;
+            Some(Meta { header, rest: span.behind(len) })
+        }
+        None => None,
+    };
+    let live = stored.as_ref().is_some_and(|meta| !meta.is_expired(now_ms));
+    Ok(Entry { key, db, slot, row, stored, live })
+}
+
+/// As [`find`], counted as a hit or a miss: what GET-like commands use.
+pub fn find_counted<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
+    let entry = find(cx, key)?;
+    let tally = cx.tally();
+    if entry.live { tally.hits += 1 } else { tally.misses += 1 }
+    Ok(entry)
+}
+
+/// Puts the metadata row, whatever was there before. `rest` follows the header.
+pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&[u8]]) -> Result<()> {
+    let head = header.encode();
+    match rest {
+        [] => cx.put(META, &entry.row, &[head.as_slice()]),
+        [only] => cx.put(META, &entry.row, &[head.as_slice(), only]),
+        many => {
+            let parts: smallvec::SmallVec<[&[u8]; 8]> =
+                std::iter::once(head.as_slice()).chain(many.iter().copied()).collect();
+            cx.put(META, &entry.row, &parts);
+        }
+    }
+    match &entry.stored {
+        None => count(cx, entry, 1)?,
+        Some(_) if !entry.live => cx.tally().expired += 1,
+        Some(_) => {}
+    }
+    let before = entry.stored.map_or(0, |meta| meta.header.expire_at_ms);
+    move_expiry(cx, entry, before, header.expire_at_ms);
+    Ok(())
+}
+
+/// Removes the key. Its element rows, if any, become garbage by losing their metadata.
+pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
+    let Some(stored) = &entry.stored else { return Ok(()) };
+    cx.delete(META, &entry.row);
+    count(cx, entry, -1)?;
+    if !entry.live {
+        cx.tally().expired += 1;
+    }
+    move_expiry(cx, entry, stored.header.expire_at_ms, 0);
+    Ok(())
+}
+
+/// Gives the live key another expiry (0: none) and leaves everything else as it is.
+pub fn set_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
+    let Some(meta) = entry.live() else { return Ok(()) };
+    let header = Header { expire_at_ms, ..meta.header };
+    let rest = cx.bytes(meta.rest).to_vec();
+    store(cx, entry, &header, &[&rest])
+}
+
+/// What an element row of this version of the key begins with.
+pub fn element_prefix(entry: &Entry<'_>, version: u64) -> RowKey {
+    rows::collection(entry.db.physical, entry.slot, entry.key, version)
+}
+
+/// The version of a key whose elements live in rows.
+pub fn version(meta: &Meta) -> Option<u64> {
+    match meta.header.body {
+        Body::Inline => None,
+        Body::Rows { version, .. } => Some(version),
+    }
+}
+
+fn move_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, before_ms: u64, after_ms: u64) {
+    if before_ms == after_ms {
+        return;
+    }
+    let row = |at_ms| rows::expire(at_ms, ExpireKind::Key, entry.db.physical, entry.slot, entry.key);
+    if before_ms != 0 {
+        cx.delete(EXPIRE, &row(before_ms));
+    }
+    if after_ms != 0 {
+        cx.put(EXPIRE, &row(after_ms), &[]);
+    }
+}
+
+fn count(cx: &mut WriteCx<'_>, entry: &Entry<'_>, change: i64) -> Result<()> {
+    let row = system::key_count(entry.db.physical, stripe_of(entry.slot));
+    let before = match cx.get(SYSTEM, &row)? {
+        Some(span) => system::read_u64(cx.bytes(span))?,
+        None => 0,
+    };
+    let after = before.checked_add_signed(change).ok_or(Error::Damaged("the counter of keys"))?;
+    cx.put(SYSTEM, &row, &[&after.to_be_bytes()]);
+    Ok(())
+}
+
+/// Number of keys of the context's database.
+pub fn key_count(cx: &mut impl View) -> Result<u64> {
+    let db = cx.env().db;
+    databases::key_count(cx, db)
+}

@@ -1,0 +1,41 @@
+//! What a key is: its metadata, whether it is alive, its type, version and expiry; databases, counting and scanning.
+//!
+//! Verbs that only read take `&mut impl View`; verbs that write take `&mut WriteCx`. Nothing here locks, commits or
+//! asks for the time: the context brings a transaction and the moment the command runs at.
+
+pub mod context;
+pub mod databases;
+pub mod entry;
+pub mod reap;
+pub mod scan;
+pub mod start;
+pub mod versions;
+
+use crate::encoding::slot::SLOTS;
+
+pub use context::{Db, Effects, Env, Place, ReadCx, Source, Tally, View, WriteCx};
+pub use databases::Databases;
+pub use entry::{Entry, Meta};
+pub use versions::Versions;
+
+/// Keys are locked and counted by stripe: 64 neighbouring slots.
+pub const STRIPES: usize = 256;
+const SLOTS_PER_STRIPE: u16 = SLOTS / STRIPES as u16;
+
+pub fn stripe_of(slot: u16) -> u16 {
+    slot / SLOTS_PER_STRIPE
+}
+
+/// First slot of a stripe.
+pub fn first_slot(stripe: u16) -> u16 {
+    stripe * SLOTS_PER_STRIPE
+}
+
+/// What all transactions on one data directory share.
+#[derive(Debug)]
+pub struct Keyspace {
+    /// Seed of hash48 and hash64, made once per data directory.
+    pub seed: u64,
+    pub databases: Databases,
+    pub versions: Versions,
+}

@@ -1,0 +1,168 @@
+//! What is counted: per command and per process. Each thread writes counters of its own, so that counting costs no
+//! shared cache line; readers add them up.
+
+pub mod slowlog;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+/// A number with one writer and any number of readers.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Only the owning thread may add.
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Latencies by powers of two of a microsecond: bucket n counts what took less than 2^n us.
+pub const LATENCY_BUCKETS: usize = 31;
+
+#[derive(Debug)]
+pub struct CommandCounters {
+    pub calls: Counter,
+    pub micros: Counter,
+    pub rejected: Counter,
+    pub failed: Counter,
+    pub latency: [Counter; LATENCY_BUCKETS],
+}
+
+impl Default for CommandCounters {
+    fn default() -> CommandCounters {
+        CommandCounters {
+            calls: Counter::default(),
+            micros: Counter::default(),
+            rejected: Counter::default(),
+            failed: Counter::default(),
+            latency: std::array::from_fn(|_| Counter::default()),
+        }
+    }
+}
+
+impl CommandCounters {
+    pub fn took(&self, nanos: u64) {
+        self.calls.add(1);
+        self.micros.add(nanos / 1000);
+        let bucket = (u64::BITS - (nanos / 1000).leading_zeros()) as usize;
+        if let Some(bucket) = self.latency.get(bucket.min(LATENCY_BUCKETS - 1)) {
+            bucket.add(1);
+        }
+    }
+}
+
+/// The counters of one thread.
+#[derive(Debug)]
+pub struct ThreadCounters {
+    pub commands: Vec<CommandCounters>,
+    pub hits: Counter,
+    pub misses: Counter,
+    pub expired: Counter,
+    pub net_in_bytes: Counter,
+    pub net_out_bytes: Counter,
+    pub connections: Counter,
+    pub rejected_connections: Counter,
+    pub offloaded: Counter,
+    pub writes: Counter,
+    pub error_replies: Counter,
+}
+
+impl ThreadCounters {
+    fn new(commands: usize) -> ThreadCounters {
+        ThreadCounters {
+            commands: (0..commands).map(|_| CommandCounters::default()).collect(),
+            hits: Counter::default(),
+            misses: Counter::default(),
+            expired: Counter::default(),
+            net_in_bytes: Counter::default(),
+            net_out_bytes: Counter::default(),
+            connections: Counter::default(),
+            rejected_connections: Counter::default(),
+            offloaded: Counter::default(),
+            writes: Counter::default(),
+            error_replies: Counter::default(),
+        }
+    }
+
+    pub fn command(&self, id: usize) -> Option<&CommandCounters> {
+        self.commands.get(id)
+    }
+}
+
+/// All threads' counters, and the numbers that are rare enough to share.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    threads: Mutex<Vec<Arc<ThreadCounters>>>,
+    /// Error replies by their first word.
+    errors: Mutex<std::collections::BTreeMap<Box<str>, u64>>,
+    pub slowlog: slowlog::Slowlog,
+}
+
+/// Distinct error codes that are told apart; the rest is counted together.
+const MAX_ERROR_CODES: usize = 128;
+
+impl Metrics {
+    /// Counters for a new thread.
+    pub fn register(&self, commands: usize) -> Arc<ThreadCounters> {
+        let counters = Arc::new(ThreadCounters::new(commands));
+        self.threads.lock().push(Arc::clone(&counters));
+        counters
+    }
+
+    /// The sum of one number over all threads.
+    pub fn sum(&self, of: impl Fn(&ThreadCounters) -> u64) -> u64 {
+        self.threads.lock().iter().map(|counters| of(counters)).sum()
+    }
+
+    pub fn count_error(&self, code: &str) {
+        let mut errors = self.errors.lock();
+        if let Some(count) = errors.get_mut(code) {
+            *count += 1;
+        } else {
+            let code = if errors.len() < MAX_ERROR_CODES { code } else { "OTHER" };
+            *errors.entry(code.into()).or_default() += 1;
+        }
+    }
+
+    pub fn errors(&self) -> Vec<(Box<str>, u64)> {
+        self.errors.lock().iter().map(|(code, count)| (code.clone(), *count)).collect()
+    }
+
+    /// CONFIG RESETSTAT. Races with the owners lose at most a few counts.
+    pub fn reset(&self) {
+        self.errors.lock().clear();
+        for t in self.threads.lock().iter() {
+            for command in &t.commands {
+                for counter in [&command.calls, &command.micros, &command.rejected, &command.failed] {
+                    counter.reset();
+                }
+                command.latency.iter().for_each(Counter::reset);
+            }
+            for counter in [
+                &t.hits,
+                &t.misses,
+                &t.expired,
+                &t.net_in_bytes,
+                &t.net_out_bytes,
+                &t.connections,
+                &t.rejected_connections,
+                &t.offloaded,
+                &t.writes,
+                &t.error_replies,
+            ] {
+                counter.reset();
+            }
+        }
+    }
+}

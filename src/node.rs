@@ -1,0 +1,158 @@
+//! What the process has one of, shared by every thread.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use tarn_engine::AnyEngine;
+
+use crate::clients::Clients;
+use crate::clock::Clock;
+use crate::config::Live;
+use crate::dispatch::locks::Locks;
+use crate::keyspace::Keyspace;
+use crate::metrics::Metrics;
+
+pub struct Node {
+    pub config: Live,
+    pub engine: AnyEngine,
+    pub keyspace: Keyspace,
+    pub locks: Locks,
+    pub clock: Clock,
+    pub clients: Clients,
+    pub metrics: Metrics,
+    pub pause: Pause,
+    pub saves: Saves,
+    /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
+    pub run_id: String,
+    pub started: Instant,
+    pub started_ms: u64,
+    /// DEBUG SET-ACTIVE-EXPIRE.
+    pub active_expire: AtomicBool,
+    stop: OnceLock<Stop>,
+    post: OnceLock<Arc<dyn Post>>,
+}
+
+/// How to reach other threads. The server's part, given once the threads exist.
+pub trait Post: Send + Sync {
+    /// Makes a thread look at its clients (one was killed, or the pause ended).
+    fn wake(&self, thread: usize);
+    fn wake_all(&self);
+    /// Delivers a line to every monitor on a thread.
+    fn feed_monitors(&self, thread: usize, line: Arc<[u8]>);
+    /// Starts the orderly end of the process.
+    fn stop(&self);
+}
+
+/// The reason the process ends, once it is asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    Signal,
+    /// SHUTDOWN; without a last copy of the data if `nosave`.
+    Command { nosave: bool },
+}
+
+impl Node {
+    pub fn new(config: Live, engine: AnyEngine, keyspace: Keyspace, clock: Clock, run_id: String) -> Node {
+        let started_ms = clock.now_ms();
+        Node {
+            config,
+            engine,
+            keyspace,
+            locks: Locks::default(),
+            clock,
+            clients: Clients::default(),
+            metrics: Metrics::default(),
+            pause: Pause::default(),
+            saves: Saves::new(started_ms),
+            run_id,
+            started: Instant::now(),
+            started_ms,
+            active_expire: AtomicBool::new(true),
+            stop: OnceLock::new(),
+            post: OnceLock::new(),
+        }
+    }
+
+    pub fn connect(&self, post: Arc<dyn Post>) {
+        // A second server on one node would be a mistake of the caller; the first stays.
+        let _ = self.post.set(post);
+    }
+
+    pub fn post(&self) -> Option<&Arc<dyn Post>> {
+        self.post.get()
+    }
+
+    pub fn request_stop(&self, stop: Stop) {
+        if self.stop.set(stop).is_ok()
+            && let Some(post) = self.post()
+        {
+            post.stop();
+        }
+    }
+
+    pub fn stopping(&self) -> Option<Stop> {
+        self.stop.get().copied()
+    }
+}
+
+/// CLIENT PAUSE.
+#[derive(Debug, Default)]
+pub struct Pause {
+    until_ms: AtomicU64,
+    mode: AtomicU8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PauseMode {
+    Writes,
+    All,
+}
+
+impl Pause {
+    /// A pause is never shortened or weakened by a second one.
+    pub fn until(&self, until_ms: u64, mode: PauseMode) {
+        self.mode.fetch_max(mode as u8, Ordering::AcqRel);
+        self.until_ms.fetch_max(until_ms, Ordering::AcqRel);
+    }
+
+    pub fn end(&self) {
+        self.until_ms.store(0, Ordering::Release);
+        self.mode.store(0, Ordering::Release);
+    }
+
+    /// When the pause that concerns such a command ends, if it still lasts.
+    pub fn holds(&self, is_write: bool, now_ms: u64) -> Option<u64> {
+        let until = self.until_ms.load(Ordering::Relaxed);
+        if until == 0 {
+            return None;
+        }
+        if until <= now_ms {
+            self.end();
+            return None;
+        }
+        let all = self.mode.load(Ordering::Acquire) == PauseMode::All as u8;
+        (all || is_write).then_some(until)
+    }
+}
+
+/// What SAVE and BGSAVE did.
+#[derive(Debug)]
+pub struct Saves {
+    pub last_ms: AtomicU64,
+    pub running: AtomicBool,
+    pub last_ok: AtomicBool,
+    /// Seconds the last one took; -1 before the first.
+    pub last_secs: AtomicI64,
+}
+
+impl Saves {
+    fn new(now_ms: u64) -> Saves {
+        Saves {
+            last_ms: AtomicU64::new(now_ms),
+            running: AtomicBool::new(false),
+            last_ok: AtomicBool::new(true),
+            last_secs: AtomicI64::new(-1),
+        }
+    }
+}

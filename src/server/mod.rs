@@ -1,0 +1,1 @@
+//! A socket becomes commands; replies become bytes on it again.
