@@ -1,1 +1,31 @@
 //! All integration tests, one binary.
+//!
+//! * [`harness`] starts servers as child processes; [`conn`] is the client, [`value`] what it reads.
+//! * [`check`] runs wire lines: commands and the exact replies to them, over every engine and both protocols.
+//!   With `TARN_CHECK_AGAINST=redis` the same lines run against redis-server, which is how they are verified.
+//! * One file per command family holds its lines.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking"
+)]
+
+mod bits;
+mod check;
+mod cluster;
+mod command;
+mod conn;
+mod connection;
+mod counter;
+mod expire;
+mod harness;
+mod keys;
+mod lcs;
+mod pattern;
+mod protocol;
+mod server;
+mod string;
+mod value;

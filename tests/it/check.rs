@@ -1,0 +1,358 @@
+//! Wire lines: commands, and the exact replies to them.
+//!
+//! `check("SET k v | GET k", "+OK | \"v\"")` plays the commands, one after the other, to an empty server over every
+//! engine and both protocols and compares what comes back. Arguments are quoted as in redis-cli; `"x"*4096` repeats.
+//! Expectations are described in [`crate::pattern`]. A command may be preceded by `@name`, to run on a further connection of
+//! that name. Instead of a command there may be
+//!
+//! * `!raw "bytes"`: send these bytes as they are;
+//! * `!recv`: read one more reply;
+//! * `!time 1500`: move the server's clock ahead by so many milliseconds (redis-server: wait for so long).
+//!
+//! Environment: `TARN_CHECK_AGAINST=redis` runs the lines against redis-server. `TARN_CHECK_PRINT=file` appends what was
+//! answered (source position, RESP2, RESP3) to the file and compares nothing.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::panic::Location;
+use std::time::Duration;
+
+use crate::conn::{Conn, RecvError};
+use crate::harness::pool::{self, Shared};
+use crate::harness::{ENGINES, Options, Program, Server};
+use crate::pattern::{self, Pattern};
+use crate::value::Value;
+
+/// The same replies in both protocols.
+#[track_caller]
+pub fn check(line: &str, expected: &str) {
+    run(line, [expected, expected], None, false);
+}
+
+/// Replies that differ between RESP2 and RESP3.
+#[track_caller]
+pub fn check3(line: &str, resp2: &str, resp3: &str) {
+    run(line, [resp2, resp3], None, false);
+}
+
+/// A line that redis-server answers otherwise, on purpose: see docs/differences.md.
+#[track_caller]
+pub fn tarn_only(line: &str, expected: &str) {
+    run(line, [expected, expected], None, true);
+}
+
+/// As [`tarn_only`], with replies that differ between RESP2 and RESP3.
+#[track_caller]
+pub fn tarn_only3(line: &str, resp2: &str, resp3: &str) {
+    run(line, [resp2, resp3], None, true);
+}
+
+/// On a server of its own, started with `--name value` options.
+#[track_caller]
+pub fn check_with(options: &[(&str, &str)], line: &str, expected: &str) {
+    run(line, [expected, expected], Some(options), false);
+}
+
+/// As [`check_with`], with replies that differ between RESP2 and RESP3.
+#[track_caller]
+pub fn check3_with(options: &[(&str, &str)], line: &str, resp2: &str, resp3: &str) {
+    run(line, [resp2, resp3], Some(options), false);
+}
+
+/// As [`check_with`], over RESP2 only: where a line begins before HELLO is allowed.
+#[track_caller]
+pub fn check2_with(options: &[(&str, &str)], line: &str, expected: &str) {
+    run(line, [expected, ""], Some(options), false);
+}
+
+fn against_redis() -> bool {
+    match std::env::var("TARN_CHECK_AGAINST") {
+        Ok(name) if name == "redis" => true,
+        Ok(name) => panic!("TARN_CHECK_AGAINST={name}: only `redis` is known"),
+        Err(_) => false,
+    }
+}
+
+#[track_caller]
+fn run(line: &str, expected: [&str; 2], options: Option<&[(&str, &str)]>, tarn_only: bool) {
+    let programs = match against_redis() {
+        true if tarn_only => return,
+        true => &[Program::Redis][..],
+        false => &ENGINES[..],
+    };
+    let steps = parse(line);
+    let print = std::env::var("TARN_CHECK_PRINT").ok();
+    let mut printed = Vec::new();
+    for &program in programs {
+        for resp3 in [false, true] {
+            if expected[usize::from(resp3)].is_empty() {
+                continue;
+            }
+            let patterns = match print {
+                None => pattern::parse(expected[usize::from(resp3)]),
+                Some(_) => steps.iter().map(Step::open_expectation).collect(),
+            };
+            assert_eq!(steps.len(), patterns.len(), "as many replies as commands: {line}");
+            let replies = match options {
+                None => play(&mut pool::take(program), &steps, &patterns, resp3),
+                Some(options) => {
+                    let options = options.iter().fold(Options::new(program), |o, (k, v)| o.with(k, v));
+                    let mut own = Shared { server: Server::start(options), clock_offset_ms: 0 };
+                    play(&mut own, &steps, &patterns, resp3)
+                }
+            };
+            let shown: Vec<String> = replies.iter().map(Got::show).collect();
+            if print.is_some() {
+                printed.push(shown.join(" | "));
+                continue;
+            }
+            let wrong = (0..steps.len()).find(|&i| !replies[i].matches(&patterns[i]));
+            if let Some(i) = wrong {
+                panic!(
+                    "{} over RESP{}, command {}:\n    line:     {line}\n    expected: {}\n    got:      {}",
+                    program.name(),
+                    if resp3 { 3 } else { 2 },
+                    i + 1,
+                    expected[usize::from(resp3)],
+                    shown.join(" | "),
+                );
+            }
+        }
+    }
+    if let Some(path) = print {
+        let at = Location::caller();
+        let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
+        let text = format!("{}:{}\t{}\t{}\n", at.file(), at.line(), printed[0], printed.last().unwrap());
+        file.write_all(text.as_bytes()).unwrap();
+    }
+}
+
+enum Got {
+    /// The reply, and whether its connection spoke RESP3.
+    Reply(Value, bool),
+    NotRead,
+    Failed(RecvError),
+}
+
+impl Got {
+    fn matches(&self, pattern: &Pattern) -> bool {
+        match (self, pattern) {
+            (Got::Reply(value, resp3), pattern) => pattern.matches(value, *resp3),
+            (Got::NotRead, Pattern::NoReply) | (Got::Failed(RecvError::Closed), Pattern::Closed) => true,
+            _ => false,
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Got::Reply(value, _) => value.to_string(),
+            Got::NotRead => "none".into(),
+            Got::Failed(RecvError::Closed) => "closed".into(),
+            Got::Failed(other) => format!("({other:?})"),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Step {
+    /// Which connection; the first is nameless.
+    on: String,
+    action: Action,
+}
+
+#[derive(Debug)]
+enum Action {
+    Command(Vec<Vec<u8>>),
+    Raw(Vec<u8>),
+    Recv,
+    MoveTime(u64),
+}
+
+impl Step {
+    /// HELLO and RESET in a line change what nil looks like from there on.
+    fn note_protocol(&self, reply: &Value, conn: &mut Conn) {
+        let Action::Command(args) = &self.action else { return };
+        if args[0].eq_ignore_ascii_case(b"RESET") {
+            conn.resp3 = false;
+        } else if args[0].eq_ignore_ascii_case(b"HELLO") && !reply.is_error() && args.len() > 1 {
+            conn.resp3 = args[1] == b"3";
+        }
+    }
+
+    fn open_expectation(&self) -> Pattern {
+        match &self.action {
+            Action::MoveTime(_) => Pattern::NoReply,
+            _ => Pattern::Any,
+        }
+    }
+}
+
+fn play(shared: &mut Shared, steps: &[Step], patterns: &[Pattern], resp3: bool) -> Vec<Got> {
+    let open = |shared: &Shared| if resp3 { shared.server.conn3() } else { shared.server.conn() };
+    let flushed = shared.server.conn().call(&["FLUSHALL"]);
+    assert!(flushed == Value::ok() || wants_password(&flushed), "FLUSHALL answered {flushed}");
+    let mut conns: BTreeMap<&str, Conn> = BTreeMap::new();
+    let mut replies = Vec::new();
+    for (step, pattern) in steps.iter().zip(patterns) {
+        let conn = conns.entry(&step.on).or_insert_with(|| open(shared));
+        let sent = match &step.action {
+            Action::Command(args) => conn.try_send_raw(&crate::conn::encode(args)),
+            Action::Raw(bytes) => conn.try_send_raw(bytes),
+            Action::Recv => Ok(()),
+            Action::MoveTime(ms) => {
+                move_time(shared, *ms);
+                replies.push(Got::NotRead);
+                continue;
+            }
+        };
+        replies.push(match (sent, pattern) {
+            (_, Pattern::NoReply) => Got::NotRead,
+            (Err(_), _) => Got::Failed(RecvError::Closed),
+            (Ok(()), _) => match conn.try_recv() {
+                Ok(reply) => {
+                    step.note_protocol(&reply, conn);
+                    Got::Reply(reply, conn.resp3)
+                }
+                Err(why) => Got::Failed(why),
+            },
+        });
+    }
+    replies
+}
+
+/// A server that wants a password refuses FLUSHALL, and is a fresh one.
+fn wants_password(reply: &Value) -> bool {
+    matches!(reply, Value::Error(text) if text.starts_with(b"NOAUTH"))
+}
+
+fn move_time(shared: &mut Shared, ms: u64) {
+    if shared.server.program() == Program::Redis {
+        std::thread::sleep(Duration::from_millis(ms));
+        return;
+    }
+    shared.clock_offset_ms += ms;
+    let offset = shared.clock_offset_ms.to_string();
+    let reply = shared.server.conn().call(&["DEBUG", "TIME-OFFSET", &offset]);
+    assert_eq!(reply, Value::ok(), "DEBUG TIME-OFFSET {offset}");
+}
+
+fn parse(line: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    let mut rest = line.as_bytes();
+    loop {
+        rest = rest.trim_ascii_start();
+        if rest.is_empty() || rest == b"|" || rest.starts_with(b"| ") {
+            steps.push(step(std::mem::take(&mut words), line));
+            if rest.is_empty() {
+                return steps;
+            }
+            rest = &rest[1..];
+        } else {
+            let (word, used) =
+                word(rest).unwrap_or_else(|| panic!("quotes that are not closed in the line {line:?}"));
+            words.push(word);
+            rest = &rest[used..];
+        }
+    }
+}
+
+fn step(mut words: Vec<Vec<u8>>, line: &str) -> Step {
+    let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+    let on = match words.first() {
+        Some(word) if word.starts_with(b"@") => text(&words.remove(0)),
+        _ => String::new(),
+    };
+    let action = match words.first().map(Vec::as_slice) {
+        Some(b"!raw") => Action::Raw(words[1..].concat()),
+        Some(b"!recv") => Action::Recv,
+        Some(b"!time") => Action::MoveTime(text(&words[1]).parse().expect("milliseconds")),
+        Some(_) => Action::Command(words),
+        None => panic!("an empty command in the line {line:?}"),
+    };
+    Step { on, action }
+}
+
+/// One argument off the front and the bytes it took.
+fn word(text: &[u8]) -> Option<(Vec<u8>, usize)> {
+    match text[0] {
+        b'"' | b'\'' => quoted(text),
+        _ => {
+            let len = text.iter().position(|b| *b == b' ').unwrap_or(text.len());
+            Some((text[..len].to_vec(), len))
+        }
+    }
+}
+
+/// A string in single or double quotes, with an optional `*count` behind, and the bytes it took.
+pub fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let quote = text[0];
+    let mut out = Vec::new();
+    let mut at = 1;
+    loop {
+        let byte = *text.get(at)?;
+        at += 1;
+        if byte == quote {
+            break;
+        }
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        let escaped = *text.get(at)?;
+        at += 1;
+        if quote == b'\'' {
+            if escaped != b'\'' {
+                out.push(b'\\');
+            }
+            out.push(escaped);
+            continue;
+        }
+        out.push(match escaped {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'a' => 7,
+            b'b' => 8,
+            b'x' => {
+                let hex = std::str::from_utf8(text.get(at..at + 2)?).ok()?;
+                at += 2;
+                u8::from_str_radix(hex, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    if text.get(at) == Some(&b'*') {
+        let digits = text[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let count = std::str::from_utf8(&text[at + 1..at + 1 + digits]).unwrap().parse().ok()?;
+        return Some((out.repeat(count), at + 1 + digits));
+    }
+    Some((out, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(line: &str) -> Vec<Vec<u8>> {
+        match parse(line).remove(0).action {
+            Action::Command(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn arguments_are_quoted_as_in_redis_cli() {
+        let args: Vec<Vec<u8>> = vec![b"SET".into(), b"a b".into(), b"\x00\n\"|".into(), b"".into()];
+        assert_eq!(command(r#"SET 'a b' "\x00\n\"|" """#), args);
+        assert_eq!(command(r#"ECHO "ab"*3"#)[1], b"ababab");
+        assert_eq!(command(r"ECHO 'it\'s \n'")[1], br"it's \n");
+    }
+
+    #[test]
+    fn a_bar_separates_commands_only_between_spaces() {
+        assert_eq!(parse("GET a|b | GET c").len(), 2);
+        assert_eq!(parse(r#"ECHO " | " | @two PING"#).len(), 2);
+        assert_eq!(parse("PING | @two PING")[1].on, "@two");
+    }
+}

@@ -1,0 +1,158 @@
+//! A client that hides nothing: it sends bytes and reads replies, and never waits longer than [`READ_TIMEOUT`].
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::value::{Value, decode};
+
+/// Long enough for a busy machine; a test that gets here has failed.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+pub struct Conn {
+    stream: Stream,
+    buf: Vec<u8>,
+    at: usize,
+    pub resp3: bool,
+}
+
+#[derive(Debug)]
+pub enum RecvError {
+    Closed,
+    Timeout,
+    /// Something that is not RESP.
+    Garbage(String),
+}
+
+/// A command as an array of strings.
+pub fn encode<A: AsRef<[u8]>>(args: &[A]) -> Vec<u8> {
+    let mut out = format!("*{}\r\n", args.len()).into_bytes();
+    for arg in args {
+        let arg = arg.as_ref();
+        out.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
+        out.extend_from_slice(arg);
+        out.extend_from_slice(b"\r\n");
+    }
+    out
+}
+
+impl Conn {
+    pub fn connect(port: u16) -> io::Result<Conn> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
+        stream.set_write_timeout(Some(READ_TIMEOUT))?;
+        Ok(Conn::over(Stream::Tcp(stream)))
+    }
+
+    pub fn connect_unix(path: &Path) -> io::Result<Conn> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
+        stream.set_write_timeout(Some(READ_TIMEOUT))?;
+        Ok(Conn::over(Stream::Unix(stream)))
+    }
+
+    fn over(stream: Stream) -> Conn {
+        Conn { stream, buf: Vec::new(), at: 0, resp3: false }
+    }
+
+    /// Switches to RESP3.
+    pub fn hello3(&mut self) {
+        let reply = self.call(&["HELLO", "3"]);
+        assert!(matches!(reply, Value::Map(_)), "HELLO 3 answered {reply}");
+        self.resp3 = true;
+    }
+
+    pub fn try_send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => stream.write_all(bytes),
+            Stream::Unix(stream) => stream.write_all(bytes),
+        }
+    }
+
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        self.try_send_raw(bytes).expect("the server takes the bytes");
+    }
+
+    pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) {
+        self.send_raw(&encode(args));
+    }
+
+    pub fn try_recv(&mut self) -> Result<Value, RecvError> {
+        loop {
+            match decode(&self.buf[self.at..]) {
+                Ok(Some((value, used))) => {
+                    self.at += used;
+                    if self.at == self.buf.len() {
+                        self.buf.clear();
+                        self.at = 0;
+                    }
+                    return Ok(value);
+                }
+                Ok(None) => self.fill()?,
+                Err(why) => return Err(RecvError::Garbage(why)),
+            }
+        }
+    }
+
+    fn fill(&mut self) -> Result<(), RecvError> {
+        let mut chunk = [0; 64 * 1024];
+        let read = match &mut self.stream {
+            Stream::Tcp(stream) => stream.read(&mut chunk),
+            Stream::Unix(stream) => stream.read(&mut chunk),
+        };
+        match read {
+            Ok(0) => Err(RecvError::Closed),
+            Ok(n) => {
+                self.buf.drain(..self.at);
+                self.at = 0;
+                self.buf.extend_from_slice(&chunk[..n]);
+                Ok(())
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                Err(RecvError::Timeout)
+            }
+            // A close with unread input on the server's side arrives as a reset.
+            Err(_) => Err(RecvError::Closed),
+        }
+    }
+
+    #[track_caller]
+    pub fn recv(&mut self) -> Value {
+        match self.try_recv() {
+            Ok(value) => value,
+            Err(why) => panic!("no reply: {why:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub fn call<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Value {
+        self.send(args);
+        self.recv()
+    }
+
+    pub fn try_call<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Result<Value, RecvError> {
+        self.try_send_raw(&encode(args)).map_err(|_| RecvError::Closed)?;
+        self.try_recv()
+    }
+
+    /// Sends all commands in one write and reads a reply to each.
+    #[track_caller]
+    pub fn pipeline<A: AsRef<[u8]>>(&mut self, commands: &[Vec<A>]) -> Vec<Value> {
+        self.send_raw(&commands.iter().flat_map(|args| encode(args)).collect::<Vec<u8>>());
+        commands.iter().map(|_| self.recv()).collect()
+    }
+
+    /// True when the server closes the connection without a further reply.
+    pub fn closes(&mut self) -> bool {
+        matches!(self.try_recv(), Err(RecvError::Closed))
+    }
+}

@@ -1,0 +1,351 @@
+//! Servers as child processes: a free port, a directory of their own, and no child outlives the tests.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, OnceLock, mpsc};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::conn::Conn;
+use crate::value::Value;
+
+/// How long a start or a stop may take before the test fails.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// How often a condition is looked at again.
+const POLL: Duration = Duration::from_millis(1);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Program {
+    /// Tarn on its disk engine.
+    Rocksdb,
+    /// Tarn without a disk.
+    Memory,
+    /// The real redis-server, 7.0.
+    Redis,
+}
+
+/// Both engines: what a test of Tarn runs on.
+pub const ENGINES: [Program; 2] = [Program::Rocksdb, Program::Memory];
+
+impl Program {
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Rocksdb => "tarn --engine rocksdb",
+            Program::Memory => "tarn --engine memory",
+            Program::Redis => "redis-server",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub program: Program,
+    args: Vec<(String, String)>,
+}
+
+impl Options {
+    pub fn new(program: Program) -> Options {
+        Options { program, args: Vec::new() }
+    }
+
+    /// `--name value`.
+    pub fn with(mut self, name: &str, value: &str) -> Options {
+        self.args.push((name.into(), value.into()));
+        self
+    }
+}
+
+pub struct Server {
+    options: Options,
+    dir: TempDir,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl Server {
+    #[track_caller]
+    pub fn start(options: Options) -> Server {
+        let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
+        let mut server = Server { options, dir, port: 0, child: None };
+        server.launch();
+        server
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The server's working and data directory.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn program(&self) -> Program {
+        self.options.program
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the server runs").id()
+    }
+
+    #[track_caller]
+    pub fn conn(&self) -> Conn {
+        Conn::connect(self.port).expect("the server accepts")
+    }
+
+    #[track_caller]
+    pub fn conn3(&self) -> Conn {
+        let mut conn = self.conn();
+        conn.hello3();
+        conn
+    }
+
+    /// Orderly, as an operator would: SIGTERM, then wait.
+    #[track_caller]
+    pub fn stop(&mut self) -> ExitStatus {
+        self.signal(libc::SIGTERM);
+        self.wait_exit()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: the child is ours and not yet waited for, so its id is not reused.
+        unsafe { libc::kill(self.pid() as libc::pid_t, signal) };
+    }
+
+    /// As a crash: SIGKILL, nothing is flushed.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    #[track_caller]
+    pub fn wait_exit(&mut self) -> ExitStatus {
+        let mut child = self.child.take().expect("the server runs");
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status;
+            }
+            if Instant::now() > deadline {
+                let _ = child.kill();
+                panic!("the server did not stop; its log:\n{}", self.log());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Starts again on the same directory, after `stop` or `kill` (and kills when neither was called).
+    #[track_caller]
+    pub fn restart(&mut self) {
+        self.kill();
+        self.launch();
+    }
+
+    /// Changes the options of the next [`Server::restart`].
+    pub fn set_options(&mut self, options: Options) {
+        self.options = options;
+    }
+
+    pub fn log(&self) -> String {
+        let bytes = fs::read(self.log_path()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.dir.path().join("log.txt")
+    }
+
+    #[track_caller]
+    fn launch(&mut self) {
+        for _ in 0..20 {
+            self.port = free_port();
+            let log = File::options().create(true).append(true).open(self.log_path()).unwrap();
+            let command = command(&self.options, self.port, self.dir.path(), log);
+            self.child = Some(spawn(command).expect("the server's program starts"));
+            let before = self.log().len();
+            match self.wait_ready() {
+                Ok(()) => return,
+                Err(status) => {
+                    let log = self.log();
+                    // Somebody took the port between our look and the server's bind.
+                    if !log[before.min(log.len())..].contains("in use") {
+                        panic!("the server ended with {status} at its start; its log:\n{log}");
+                    }
+                }
+            }
+        }
+        panic!("no free port found; the server's log:\n{}", self.log());
+    }
+
+    /// Until the server answers PING (any answer will do: it may want a password first).
+    fn wait_ready(&mut self) -> Result<(), ExitStatus> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let answered = Conn::connect(self.port).is_ok_and(|mut conn| {
+                conn.try_call(&["PING"]).is_ok_and(|reply| match &reply {
+                    Value::Error(text) => !text.starts_with(b"LOADING"),
+                    _ => true,
+                })
+            });
+            if let Some(status) = self.child.as_mut().unwrap().try_wait().unwrap() {
+                self.child = None;
+                return Err(status);
+            }
+            if answered {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                panic!("the server does not answer; its log:\n{}", self.log());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            let log = self.log();
+            let tail: Vec<&str> = log.lines().rev().take(40).collect();
+            let tail: Vec<&str> = tail.into_iter().rev().collect();
+            eprintln!("the end of the log of {}:\n{}", self.options.program.name(), tail.join("\n"));
+        }
+    }
+}
+
+/// The command line. The same options mean the same on both programs; what is needed to make redis-server start
+/// without a disk and with the commands that tests use is added here.
+pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
+    let mut command = match options.program {
+        Program::Redis => Command::new(redis_server()),
+        Program::Rocksdb | Program::Memory => Command::new(env!("CARGO_BIN_EXE_tarn")),
+    };
+    let mut arg = |name: &str, value: &str| {
+        command.arg(format!("--{name}")).arg(value);
+    };
+    arg("port", &port.to_string());
+    arg("dir", dir.to_str().unwrap());
+    arg("enable-debug-command", "yes");
+    match options.program {
+        Program::Rocksdb => arg("engine", "rocksdb"),
+        Program::Memory => arg("engine", "memory"),
+        Program::Redis => arg("save", ""),
+    }
+    for (name, value) in &options.args {
+        arg(name, value);
+        if options.program == Program::Redis && name == "cluster-enabled" {
+            // The default, 10000 above the port, may not be a port at all.
+            arg("cluster-port", &free_port().to_string());
+        }
+    }
+    command.current_dir(dir).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+    command
+}
+
+fn redis_server() -> String {
+    std::env::var("TARN_REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+}
+
+/// A port that nobody listens on at this moment.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().unwrap().port()
+}
+
+type SpawnRequest = (Command, mpsc::Sender<io::Result<Child>>);
+
+/// Starts a child that dies with this process, however this process dies. Linux ties that to the thread which
+/// forked, so one thread that lives as long as the process forks them all.
+pub fn spawn(mut command: Command) -> io::Result<Child> {
+    static SPAWNER: OnceLock<Mutex<mpsc::Sender<SpawnRequest>>> = OnceLock::new();
+    let spawner = SPAWNER.get_or_init(|| {
+        let (sender, requests) = mpsc::channel::<SpawnRequest>();
+        std::thread::spawn(move || {
+            for (mut command, reply) in requests {
+                let _ = reply.send(command.spawn());
+            }
+        });
+        Mutex::new(sender)
+    });
+    // SAFETY: prctl is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    let (sender, reply) = mpsc::channel();
+    spawner.lock().unwrap().send((command, sender)).expect("the spawning thread lives");
+    reply.recv().expect("the spawning thread answers")
+}
+
+/// Servers that tests share, one at a time: whoever takes one starts from FLUSHALL.
+pub mod pool {
+    use super::{Options, Program, Server};
+    use std::collections::BTreeMap;
+    use std::ops::{Deref, DerefMut};
+    use std::sync::{Mutex, Once};
+
+    static IDLE: Mutex<BTreeMap<Program, Vec<Shared>>> = Mutex::new(BTreeMap::new());
+
+    pub struct Shared {
+        pub server: Server,
+        /// How far the server's clock was moved, in milliseconds. It is never moved back.
+        pub clock_offset_ms: u64,
+    }
+
+    pub struct Lease(Option<Shared>);
+
+    pub fn take(program: Program) -> Lease {
+        static AT_EXIT: Once = Once::new();
+        AT_EXIT.call_once(|| {
+            // Statics are not dropped, but the servers' directories shall be removed.
+            // SAFETY: the callback touches nothing that exit has torn down before.
+            unsafe { libc::atexit(clear) };
+        });
+        let idle = IDLE.lock().unwrap().get_mut(&program).and_then(Vec::pop);
+        Lease(Some(
+            idle.unwrap_or_else(|| Shared {
+                server: Server::start(Options::new(program)),
+                clock_offset_ms: 0,
+            }),
+        ))
+    }
+
+    extern "C" fn clear() {
+        if let Ok(mut idle) = IDLE.lock() {
+            idle.clear();
+        }
+    }
+
+    impl Deref for Lease {
+        type Target = Shared;
+        fn deref(&self) -> &Shared {
+            self.0.as_ref().unwrap()
+        }
+    }
+
+    impl DerefMut for Lease {
+        fn deref_mut(&mut self) -> &mut Shared {
+            self.0.as_mut().unwrap()
+        }
+    }
+
+    impl Drop for Lease {
+        fn drop(&mut self) {
+            let shared = self.0.take().unwrap();
+            // A server on which a test failed may be in any state.
+            if !std::thread::panicking() {
+                IDLE.lock().unwrap().entry(shared.server.program()).or_default().push(shared);
+            }
+        }
+    }
+}

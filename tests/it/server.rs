@@ -1,0 +1,228 @@
+//! The server itself: CONFIG, INFO, SLOWLOG, DEBUG, MONITOR.
+
+use crate::check::{check, check3};
+
+#[test]
+fn wait_without_replicas() {
+    check("WAIT 0 0", ":0");
+    check("WAIT 0 abc", "-ERR timeout is not an integer or out of range");
+    check("WAIT abc 0", "-ERR value is not an integer or out of range");
+    check("WAIT 0 -1", "-ERR timeout is negative");
+    check("WAIT 0", "-ERR wrong number of arguments for 'wait' command");
+}
+
+#[test]
+fn config() {
+    check3("CONFIG GET nosuch", "[]", "{}");
+    check3("CONFIG GET maxclients", r#"["maxclients" "10000"]"#, r#"{"maxclients" "10000"}"#);
+    check3("CONFIG GET MAXCLIENTS", r#"["MAXCLIENTS" "10000"]"#, r#"{"MAXCLIENTS" "10000"}"#);
+    check3(
+        "CONFIG GET maxclient* timeout",
+        r#"~["timeout" "0" "maxclients" "10000"]"#,
+        r#"~{"timeout" "0" "maxclients" "10000"}"#,
+    );
+    check3(
+        "CONFIG GET timeout maxclients timeout",
+        r#"~["timeout" "0" "maxclients" "10000"]"#,
+        r#"~{"timeout" "0" "maxclients" "10000"}"#,
+    );
+    check("CONFIG GET", "-ERR wrong number of arguments for 'config|get' command");
+    check("CONFIG SET", "-ERR wrong number of arguments for 'config|set' command");
+    check("CONFIG SET timeout", "-ERR wrong number of arguments for 'config|set' command");
+    check3(
+        "CONFIG SET timeout 5 | CONFIG GET timeout | CONFIG SET timeout 0 | CONFIG GET timeout",
+        r#"+OK | ["timeout" "5"] | +OK | ["timeout" "0"]"#,
+        r#"+OK | {"timeout" "5"} | +OK | {"timeout" "0"}"#,
+    );
+    check(
+        "CONFIG SET timeout abc",
+        "-ERR CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer",
+    );
+    check(
+        "CONFIG SET timeout -1",
+        "-ERR CONFIG SET failed (possibly related to argument 'timeout') - argument must be between 0 and 2147483647 inclusive",
+    );
+    check("CONFIG SET nosuch 1", "-ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'");
+    check3(
+        "CONFIG SET timeout 5 nosuch 1 | CONFIG GET timeout",
+        r#"-ERR Unknown option or number of arguments for CONFIG SET - 'nosuch' | ["timeout" "0"]"#,
+        r#"-ERR Unknown option or number of arguments for CONFIG SET - 'nosuch' | {"timeout" "0"}"#,
+    );
+    check(
+        "CONFIG SET timeout 5 timeout 6",
+        "-ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter",
+    );
+    check3(
+        "CONFIG SET timeout 7 maxclients abc | CONFIG GET timeout",
+        r#"-ERR CONFIG SET failed (possibly related to argument 'maxclients') - argument couldn't be parsed into an integer | ["timeout" "0"]"#,
+        r#"-ERR CONFIG SET failed (possibly related to argument 'maxclients') - argument couldn't be parsed into an integer | {"timeout" "0"}"#,
+    );
+    check(
+        "CONFIG SET appendfsync sometimes",
+        "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no",
+    );
+    check(
+        "CONFIG SET port abc",
+        "-ERR CONFIG SET failed (possibly related to argument 'port') - argument couldn't be parsed into an integer",
+    );
+    check(
+        "CONFIG SET databases 4",
+        "-ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config",
+    );
+    check("CONFIG FOO", "-ERR unknown subcommand 'FOO'. Try CONFIG HELP.");
+    check("CONFIG", "-ERR wrong number of arguments for 'config' command");
+    check("CONFIG RESETSTAT", "+OK");
+    check("CONFIG RESETSTAT x", "-ERR wrong number of arguments for 'config|resetstat' command");
+    check("CONFIG REWRITE", "-ERR The server is running without a config file");
+    check3("CONFIG GET appendfsync", r#"["appendfsync" "everysec"]"#, r#"{"appendfsync" "everysec"}"#);
+    check3(
+        "CONFIG SET slowlog-max-len 10 slowlog-log-slower-than 5000 | CONFIG GET slowlog-* | CONFIG SET slowlog-max-len 128 slowlog-log-slower-than 10000",
+        r#"+OK | ~["slowlog-max-len" "10" "slowlog-log-slower-than" "5000"] | +OK"#,
+        r#"+OK | ~{"slowlog-max-len" "10" "slowlog-log-slower-than" "5000"} | +OK"#,
+    );
+    check3(
+        "CONFIG SET maxmemory 100mb | CONFIG GET maxmemory | CONFIG SET maxmemory 0",
+        r#"+OK | ["maxmemory" "104857600"] | +OK"#,
+        r#"+OK | {"maxmemory" "104857600"} | +OK"#,
+    );
+    check(
+        "CONFIG SET maxmemory 100xb",
+        "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value",
+    );
+    check(
+        "CONFIG SET maxmemory -5",
+        "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value",
+    );
+    check3(
+        r#"CONFIG SET client-output-buffer-limit "normal 0 0 0" | CONFIG GET client-output-buffer-limit"#,
+        r#"+OK | ["client-output-buffer-limit" "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"]"#,
+        r#"+OK | {"client-output-buffer-limit" "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"}"#,
+    );
+    check(
+        r#"CONFIG SET client-output-buffer-limit "normal 0 0""#,
+        "-ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Wrong number of arguments in buffer limit configuration.",
+    );
+    check(
+        r#"CONFIG SET client-output-buffer-limit "foo 0 0 0""#,
+        "-ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Invalid client class specified in buffer limit configuration.",
+    );
+}
+
+#[test]
+fn slowlog_latency_memory() {
+    check("SLOWLOG RESET | SLOWLOG LEN | SLOWLOG GET", "+OK | :0 | []");
+    check("SLOWLOG GET abc", "-ERR count should be greater than or equal to -1");
+    check("SLOWLOG GET -2", "-ERR count should be greater than or equal to -1");
+    check("SLOWLOG GET -1", "[]");
+    check("SLOWLOG GET 10", "[]");
+    check(
+        "SLOWLOG GET 10 20",
+        "-ERR unknown subcommand or wrong number of arguments for 'GET'. Try SLOWLOG HELP.",
+    );
+    check("SLOWLOG FOO", "-ERR unknown subcommand 'FOO'. Try SLOWLOG HELP.");
+    check("SLOWLOG", "-ERR wrong number of arguments for 'slowlog' command");
+    check("SLOWLOG LEN x", "-ERR wrong number of arguments for 'slowlog|len' command");
+    check("LATENCY LATEST", "[]");
+    check("LATENCY HISTORY nosuch", "[]");
+    check("LATENCY RESET", ":0");
+    check("LATENCY RESET nosuch", ":0");
+    check("LATENCY FOO", "-ERR unknown subcommand 'FOO'. Try LATENCY HELP.");
+    check("LATENCY", "-ERR wrong number of arguments for 'latency' command");
+    check("LATENCY HISTORY", "-ERR wrong number of arguments for 'latency|history' command");
+    check("LATENCY GRAPH nosuch", "-ERR No samples available for event 'nosuch'");
+    check("MEMORY USAGE missing", "nil");
+    check("MEMORY USAGE", "-ERR wrong number of arguments for 'memory|usage' command");
+    check("MEMORY FOO", "-ERR unknown subcommand 'FOO'. Try MEMORY HELP.");
+    check("MEMORY USAGE k SAMPLES", "-ERR syntax error");
+    check("MEMORY USAGE k SAMPLES -1", "-ERR syntax error");
+    check("MEMORY USAGE k FOO 1", "-ERR syntax error");
+    check("MEMORY PURGE", "+OK");
+    check("MEMORY", "-ERR wrong number of arguments for 'memory' command");
+}
+
+#[test]
+fn debug() {
+    check("DEBUG", "-ERR wrong number of arguments for 'debug' command");
+    check("DEBUG FOO", "-ERR unknown subcommand or wrong number of arguments for 'FOO'. Try DEBUG HELP.");
+    check("DEBUG SLEEP 0", "+OK");
+    check("DEBUG SLEEP", "-ERR unknown subcommand or wrong number of arguments for 'SLEEP'. Try DEBUG HELP.");
+    check("DEBUG SET-ACTIVE-EXPIRE 1", "+OK");
+    check("DEBUG OBJECT missing", "-ERR no such key");
+    check("DEBUG JMAP", "-ERR unknown subcommand or wrong number of arguments for 'JMAP'. Try DEBUG HELP.");
+    check("SET k v EX 1000 | DEBUG RELOAD | GET k | TTL k", r#"+OK | +OK | "v" | :991..1000"#);
+    check(r#"DEBUG ERROR "MYERR text""#, "-MYERR text");
+    check("DEBUG PROTOCOL string", r#""Hello World""#);
+    check("DEBUG PROTOCOL integer", ":12345");
+    check3("DEBUG PROTOCOL double", r#""3.141""#, ",3.141");
+    check("DEBUG PROTOCOL null", "nil");
+    check("DEBUG PROTOCOL array", "[:0 :1 :2]");
+    check3("DEBUG PROTOCOL set", "[:0 :1 :2]", "#{:0 :1 :2}");
+    check3("DEBUG PROTOCOL map", "[:0 :0 :1 :1 :2 :0]", "{:0 #f :1 #t :2 #f}");
+    check3(
+        "DEBUG PROTOCOL bignum",
+        r#""1234567999999999999999999999999999999""#,
+        "(1234567999999999999999999999999999999",
+    );
+    check3("DEBUG PROTOCOL true", ":1", "#t");
+    check3("DEBUG PROTOCOL false", ":0", "#f");
+    check3(
+        "DEBUG PROTOCOL verbatim",
+        r#""This is a verbatim\nstring""#,
+        r#"=txt:"This is a verbatim\nstring""#,
+    );
+    check(
+        "DEBUG PROTOCOL foo",
+        "-ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false",
+    );
+}
+
+#[test]
+fn time_lastsave() {
+    check("TIME x", "-ERR wrong number of arguments for 'time' command");
+    check("LASTSAVE x", "-ERR wrong number of arguments for 'lastsave' command");
+    check("SAVE x", "-ERR wrong number of arguments for 'save' command");
+    check("BGSAVE x", "-ERR syntax error");
+    check("BGSAVE SCHEDULE x", "-ERR syntax error");
+    check("SHUTDOWN FOO", "-ERR syntax error");
+    check("SHUTDOWN SAVE NOSAVE", "-ERR syntax error");
+    check("SHUTDOWN ABORT", "-ERR No shutdown in progress.");
+    check("MONITOR x", "-ERR wrong number of arguments for 'monitor' command");
+}
+
+#[test]
+fn monitor() {
+    check(
+        r#"@b PING | MONITOR | @b SET k v | !recv | @b GET "a\x00\"b" | !recv"#,
+        r#"+PONG | +OK | +OK | +... [0 127.0.0.1:...] "SET" "k" "v" | nil | +... [0 127.0.0.1:...] "GET" "a\x00\"b""#,
+    );
+    check(
+        "@b SELECT 2 | MONITOR | @b FOO x | @b ECHO y | !recv | RESET | PING",
+        r#"+OK | +OK | -ERR unknown ... | "y" | +... [2 127.0.0.1:...] "ECHO" "y" | +RESET | +PONG"#,
+    );
+}
+
+#[test]
+fn info() {
+    check(
+        "INFO",
+        r##"%"# Server\r\n...redis_version:...process_id:...tcp_port:...uptime_in_seconds:...# Clients...connected_clients:...# Memory...used_memory:...# Persistence...loading:0...# Stats...total_connections_received:...# Replication...role:master...# CPU...used_cpu_sys:...# Keyspace\r\n""##,
+    );
+    check("INFO keyspace", r##"%"# Keyspace\r\n""##);
+    check(
+        "SET k v | SET e v EX 100 | SELECT 2 | SET k v | INFO keyspace",
+        r##"+OK | +OK | +OK | +OK | %"# Keyspace\r\ndb0:keys=2,expires=1,avg_ttl=...\r\ndb2:keys=1,expires=0,avg_ttl=0\r\n""##,
+    );
+    check("INFO KEYSPACE | INFO nosuch", r##"%"# Keyspace\r\n" | %"""##);
+    check("INFO keyspace cluster", r##"%"# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n""##);
+    check("INFO all", r##"%"# Server\r\n...# Commandstats\r\n...""##);
+    check("INFO default", r##"%"# Server\r\n...# Keyspace\r\n...""##);
+    check("INFO everything", r##"%"# Server\r\n...# Commandstats\r\n...""##);
+}
+
+#[test]
+fn time_and_saves() {
+    check("TIME", r#"[%"..." %"..."]"#);
+    check("LASTSAVE", ":1..9999999999");
+    check("SAVE", "+OK");
+    check("DBSIZE", ":0");
+}
