@@ -1,1 +1,42 @@
-fn main() {}
+//! Arguments to configuration to server to exit code.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use tarn::config::args::{self, Invocation};
+use tarn::config::load::Loaded;
+use tarn::logging::Logging;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match args::read(&arguments, std::io::stdin()) {
+        Ok(Invocation::Version) => {
+            println!("{}", args::version());
+            ExitCode::SUCCESS
+        }
+        Ok(Invocation::Help) => {
+            println!("{}", args::HELP);
+            ExitCode::SUCCESS
+        }
+        Ok(Invocation::Run(loaded)) => run(*loaded),
+        Err(error) => {
+            eprintln!("\n{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(loaded: Loaded) -> ExitCode {
+    let config = &loaded.config;
+    let _logging = match Logging::init(config.loglevel, &config.logfile) {
+        Ok(logging) => logging,
+        Err(error) => {
+            eprintln!("Can't open the log file '{}': {error}", config.logfile.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    if !loaded.without_effect.is_empty() {
+        tracing::info!("options without effect here: {}", loaded.without_effect.join(", "));
+    }
+    ExitCode::SUCCESS
+}

@@ -8,3 +8,6 @@ pub const MAX_WORKER_THREADS: i128 = 1024;
 pub const MAX_DATABASES: i128 = 65_536;
 pub const MIN_HZ: u32 = 1;
 pub const MAX_HZ: u32 = 500;
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Files that include each other, so that a circle ends in a message.
+pub const MAX_INCLUDE_DEPTH: usize = 16;

@@ -18,8 +18,8 @@ pub type Hook = Box<dyn Fn(&Config, &Config) + Send + Sync>;
 pub struct Live {
     current: RwLock<Arc<Config>>,
     generation: AtomicU64,
-    /// Held while the configuration changes, so that changes and their hooks happen one after the other.
-    hooks: Mutex<Vec<Hook>>,
+    /// Locked while the configuration changes or is written, so that changes and their hooks happen one after the other.
+    pub(super) changes: Mutex<Vec<Hook>>,
 }
 
 /// Why nothing was changed. Displayed as the words behind `ERR `.
@@ -60,7 +60,7 @@ impl Live {
         Self {
             current: RwLock::new(Arc::new(config)),
             generation: AtomicU64::new(0),
-            hooks: Mutex::new(Vec::new()),
+            changes: Mutex::new(Vec::new()),
         }
     }
 
@@ -76,12 +76,12 @@ impl Live {
 
     /// Hooks must not call [`Live::set`].
     pub fn on_change(&self, hook: Hook) {
-        self.hooks.lock().push(hook);
+        self.changes.lock().push(hook);
     }
 
     /// Sets all of the pairs or none. `local` says that the client is on this machine.
     pub fn set(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Arc<Config>, SetError> {
-        let hooks = self.hooks.lock();
+        let hooks = self.changes.lock();
         let old = self.current();
         let options = admit(&old, pairs, local)?;
         let mut new = Config::clone(&old);

@@ -4,21 +4,30 @@
 //! after it was made. [`Live`] holds the current snapshot and swaps it for a new one when CONFIG SET succeeds.
 
 mod appendonly;
+pub mod args;
 pub mod choice;
+mod docs;
 pub mod limits;
 mod live;
+pub mod load;
+pub mod memory;
 pub mod option;
 pub mod parse;
+mod rewrite;
 pub mod table;
 pub mod types;
 pub mod units;
 pub mod value;
+pub mod words;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
-pub use live::{Live, SetError};
+pub use docs::docs;
+pub use live::{Hook, Live, SetError};
+pub use memory::MemorySplit;
+pub use rewrite::RewriteError;
 pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
 use value::Value;
 
@@ -113,6 +122,9 @@ config! {
     /// Zero is `port`.
     cluster_announce_port: u16,
     cluster_announce_hostname: String,
+
+    /// Where CONFIG REWRITE writes; not an option.
+    config_file: Option<PathBuf>,
 }
 
 impl Default for Config {
@@ -144,6 +156,7 @@ impl Config {
     /// Brings what only hints at a value inside its range, and refuses options that contradict each other.
     fn settle(&mut self) -> Result<(), (&'static str, String)> {
         self.hz = self.hz.clamp(limits::MIN_HZ, limits::MAX_HZ);
+        self.check_memory()?;
         appendonly::check(self).map_err(|reason| ("appendonly", reason.to_string()))
     }
 }

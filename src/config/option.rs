@@ -48,11 +48,14 @@ pub enum Change {
     Protected,
 }
 
+type Load = fn(&Config) -> Value;
+type Store = fn(&mut Config, Value) -> bool;
+
 /// What the option does.
 #[derive(Clone, Copy)]
 pub enum Effect {
     /// It sets a field of [`Config`].
-    Field { load: fn(&Config) -> Value, store: fn(&mut Config, Value) -> bool },
+    Field { load: Load, store: Store },
     /// Nothing: it is kept and shown for software that sets or reads it.
     Kept,
     /// Nothing, and only values that promise nothing are taken.
@@ -105,10 +108,7 @@ impl Opt {
         }
     }
 
-    pub(super) const fn field(
-        mut self,
-        (load, store): (fn(&Config) -> Value, fn(&mut Config, Value) -> bool),
-    ) -> Self {
+    pub(super) const fn field(mut self, (load, store): (Load, Store)) -> Self {
         self.effect = Effect::Field { load, store };
         self
     }

@@ -157,7 +157,7 @@ fn output_limits(mut limits: OutputLimits, args: &[&[u8]]) -> Result<OutputLimit
     if args == [b""] {
         return Ok(limits);
     }
-    if args.len() % 4 != 0 {
+    if !args.len().is_multiple_of(4) {
         return Err(WRONG.into());
     }
     for group in args.chunks_exact(4) {
@@ -191,7 +191,7 @@ fn percentiles(option: &Opt, args: &[&[u8]]) -> Result<Percentiles, String> {
 
 /// Pairs of seconds, at least one, and changes, at least none.
 fn save_points(args: &[&[u8]]) -> Option<Vec<SavePoint>> {
-    if args.len() % 2 != 0 {
+    if !args.len().is_multiple_of(2) {
         return None;
     }
     let pair = |pair: &[&[u8]]| {

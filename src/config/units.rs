@@ -51,7 +51,7 @@ pub fn octal(text: &[u8]) -> Option<u32> {
 /// The shortest exact spelling of a number of bytes, as CONFIG REWRITE writes it.
 pub fn format_memory(bytes: u64) -> String {
     for (scale, unit) in [(1 << 30, "gb"), (1 << 20, "mb"), (1 << 10, "kb")] {
-        if bytes != 0 && bytes % scale == 0 {
+        if bytes != 0 && u64::is_multiple_of(bytes, scale) {
             return format!("{}{unit}", bytes / scale);
         }
     }

@@ -1,0 +1,234 @@
+//! Lines of a file or of the command line to a [`Config`]. The first mistake stops the start.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::limits::{MAX_FILE_BYTES, MAX_INCLUDE_DEPTH};
+use super::option::{Effect, Opt};
+use super::parse::{self, Source};
+use super::{Config, table, words};
+use crate::glob;
+
+/// Where a line is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    File { path: PathBuf, line: usize },
+    Stdin { line: usize },
+    CommandLine,
+}
+
+#[derive(Debug)]
+pub enum LoadError {
+    Line {
+        place: Place,
+        text: Vec<u8>,
+        reason: String,
+    },
+    Read {
+        path: PathBuf,
+        error: io::Error,
+    },
+    /// Every line is right, but not together.
+    Contradiction {
+        name: &'static str,
+        reason: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Read { path, error } = self {
+            return write!(f, "Fatal error, can't open config file '{}': {error}", path.display());
+        }
+        writeln!(f, "*** FATAL CONFIG FILE ERROR (Tarn {}) ***", env!("CARGO_PKG_VERSION"))?;
+        match self {
+            Self::Line { place, text, reason } => {
+                match place {
+                    Place::File { path, line } => {
+                        writeln!(f, "Reading the configuration file '{}', at line {line}", path.display())
+                    }
+                    Place::Stdin { line } => {
+                        writeln!(f, "Reading the configuration from the standard input, at line {line}")
+                    }
+                    Place::CommandLine => writeln!(f, "Reading the command line"),
+                }?;
+                // A line is shown as it was written, except for bytes that a terminal might obey.
+                let shown: String =
+                    text.utf8_chunks().map(|chunk| printable(chunk.valid(), chunk.invalid())).collect();
+                write!(f, ">>> '{shown}'\n{reason}")
+            }
+            Self::Contradiction { name, reason } => write!(f, "Checking option '{name}'\n{reason}"),
+            Self::Read { .. } => Ok(()),
+        }
+    }
+}
+
+fn printable(valid: &str, invalid: &[u8]) -> String {
+    let mut shown: String = valid.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    shown.push_str(&invalid.escape_ascii().to_string());
+    shown
+}
+
+impl std::error::Error for LoadError {}
+
+/// Gathers options until all sources are read.
+#[derive(Default)]
+pub struct Loader {
+    config: Config,
+    given: BTreeSet<&'static str>,
+}
+
+impl Loader {
+    /// The file that CONFIG REWRITE will rewrite.
+    pub fn main_file(&mut self, path: &Path) -> Result<(), LoadError> {
+        let path = std::path::absolute(path).map_err(|error| LoadError::Read { path: path.into(), error })?;
+        self.file(&path, 0)?;
+        self.config.config_file = Some(path);
+        Ok(())
+    }
+
+    pub fn stdin(&mut self, input: impl Read) -> Result<(), LoadError> {
+        let read = |error| LoadError::Read { path: "-".into(), error };
+        let text = read_bounded(input).map_err(read)?;
+        self.text(&text, 0, &|line| Place::Stdin { line })
+    }
+
+    /// One option with its values, as the shell split them.
+    pub fn flag(&mut self, words: &[Vec<u8>]) -> Result<(), LoadError> {
+        self.directive(words, 0).map_err(|reason| {
+            let shown: Vec<Vec<u8>> = match words.split_first() {
+                Some((name, values)) => std::iter::once(name.clone())
+                    .chain(values.iter().map(|value| words::quote(value).into_bytes()))
+                    .collect(),
+                None => Vec::new(),
+            };
+            reason.at(Place::CommandLine, &shown.join(&b' '))
+        })
+    }
+
+    /// Checks the options against each other, and lists what was set without having an effect.
+    pub fn finish(mut self) -> Result<Loaded, LoadError> {
+        let dir = std::path::absolute(&self.config.dir);
+        self.config.dir = dir.map_err(|error| LoadError::Read { path: self.config.dir.clone(), error })?;
+        self.config.settle().map_err(|(name, reason)| LoadError::Contradiction { name, reason })?;
+        let without_effect = |name: &&'static str| {
+            let option = table::find(name.as_bytes());
+            option.is_some_and(|option: &Opt| !matches!(option.effect, Effect::Field { .. }))
+        };
+        let without_effect = self.given.into_iter().filter(without_effect).collect();
+        Ok(Loaded { config: self.config, without_effect })
+    }
+
+    fn file(&mut self, path: &Path, depth: usize) -> Result<(), LoadError> {
+        let text = std::fs::File::open(path).and_then(read_bounded);
+        let text = text.map_err(|error| LoadError::Read { path: path.into(), error })?;
+        self.text(&text, depth, &|line| Place::File { path: path.into(), line })
+    }
+
+    fn text(&mut self, text: &[u8], depth: usize, place: &dyn Fn(usize) -> Place) -> Result<(), LoadError> {
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let split =
+                words::split(line).ok_or(Mistake::Line("Unbalanced quotes in configuration line".into()));
+            split
+                .and_then(|words| self.directive(&words, depth))
+                .map_err(|mistake| mistake.at(place(index + 1), line))?;
+        }
+        Ok(())
+    }
+
+    fn directive(&mut self, words: &[Vec<u8>], depth: usize) -> Result<(), Mistake> {
+        let Some((name, values)) = words.split_first() else { return Err(Mistake::Line(bad_directive(b""))) };
+        let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+        if name.eq_ignore_ascii_case(b"include") {
+            let [path] = values.as_slice() else { return Err(Mistake::Line(parse::WRONG_NUMBER.into())) };
+            return self.include(Path::new(OsStr::from_bytes(path)), depth + 1);
+        }
+        let option = table::find(name).ok_or_else(|| Mistake::Line(bad_directive(name)))?;
+        let first = !self.given.contains(option.name);
+        parse::apply(&mut self.config, option, &values, Source::Lines { first }).map_err(Mistake::Line)?;
+        self.given.insert(option.name);
+        Ok(())
+    }
+
+    fn include(&mut self, path: &Path, depth: usize) -> Result<(), Mistake> {
+        if depth > MAX_INCLUDE_DEPTH {
+            return Err(Mistake::Line(format!("more than {MAX_INCLUDE_DEPTH} files include each other")));
+        }
+        for file in
+            expand(path).map_err(|error| Mistake::Nested(LoadError::Read { path: path.into(), error }))?
+        {
+            self.file(&file, depth).map_err(Mistake::Nested)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a start needs.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// Options that were set although they do nothing here, for a line in the log.
+    pub without_effect: Vec<&'static str>,
+}
+
+/// A mistake whose place is not known yet, unless it is in an included file.
+enum Mistake {
+    Line(String),
+    Nested(LoadError),
+}
+
+impl Mistake {
+    fn at(self, place: Place, text: &[u8]) -> LoadError {
+        match self {
+            Self::Line(reason) => LoadError::Line { place, text: text.to_vec(), reason },
+            Self::Nested(error) => error,
+        }
+    }
+}
+
+fn bad_directive(name: &[u8]) -> String {
+    const BAD: &str = "Bad directive or wrong number of arguments";
+    if let Some(reason) = table::reason_unsupported(name) {
+        return format!("not supported: {reason}");
+    }
+    match table::nearest(name) {
+        Some(known) => format!("{BAD} (did you mean '{known}'?)"),
+        None => BAD.to_string(),
+    }
+}
+
+fn read_bounded(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    input.take(MAX_FILE_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes")));
+    }
+    Ok(text)
+}
+
+/// The files that an `include` names: with a pattern in the last part of the path, all that match, by name.
+fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
+    if !glob::is_pattern(name) {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?.file_name();
+        // As in a shell, a pattern does not find hidden files.
+        if !entry.as_bytes().starts_with(b".") && glob::matches(name, entry.as_bytes(), false) {
+            files.push(folder.join(entry));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
