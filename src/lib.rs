@@ -30,6 +30,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod glob;
+pub mod logging;
 pub mod metrics;
 pub mod node;
 pub mod number;
