@@ -28,4 +28,5 @@ mod pattern;
 mod protocol;
 mod server;
 mod string;
+mod tidy;
 mod value;
