@@ -144,6 +144,8 @@ pub struct Clients {
     by_id: Mutex<HashMap<u64, Arc<Client>, std::hash::RandomState>>,
     next_id: AtomicU64,
     connected: AtomicUsize,
+    /// Connections per thread.
+    by_thread: Mutex<Vec<usize>>,
     monitors: AtomicUsize,
 }
 
@@ -153,18 +155,34 @@ impl Clients {
     }
 
     pub fn add(&self, client: &Arc<Client>) {
+        let mut by_thread = self.by_thread.lock();
+        if by_thread.len() <= client.thread {
+            by_thread.resize(client.thread + 1, 0);
+        }
+        if let Some(count) = by_thread.get_mut(client.thread) {
+            *count += 1;
+        }
         self.by_id.lock().insert(client.id, Arc::clone(client));
     }
 
     pub fn remove(&self, client: &Client) {
         if self.by_id.lock().remove(&client.id).is_some() {
             self.connected.fetch_sub(1, Ordering::AcqRel);
+            if let Some(count) = self.by_thread.lock().get_mut(client.thread) {
+                *count -= 1;
+            }
         }
+    }
+
+    /// How many connections a thread has.
+    pub fn on_thread(&self, thread: usize) -> usize {
+        self.by_thread.lock().get(thread).copied().unwrap_or(0)
     }
 
     /// Takes a place among the connected; false when all are taken. [`Clients::remove`] gives it back.
     pub fn admit(&self, max: usize) -> bool {
-        let place = self.connected.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < max).then_some(n + 1));
+        let place =
+            self.connected.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < max).then_some(n + 1));
         place.is_ok()
     }
 

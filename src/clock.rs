@@ -18,7 +18,8 @@ impl Clock {
 
     pub fn now_us(&self) -> u64 {
         #[allow(clippy::disallowed_methods)]
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since_epoch =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let offset_us = self.offset_ms.load(Ordering::Relaxed).saturating_mul(1000);
         let wall = (since_epoch.as_micros() as u64).saturating_add_signed(offset_us);
         // Only ever raised; a lost race leaves a value that is as late as somebody else's now.

@@ -7,6 +7,10 @@ use tarn::config::args::{self, Invocation};
 use tarn::config::load::Loaded;
 use tarn::logging::Logging;
 
+/// One allocator for Rust and C++, so that memory is counted and given back in one place.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match args::read(&arguments, std::io::stdin()) {
@@ -38,5 +42,12 @@ fn run(loaded: Loaded) -> ExitCode {
     if !loaded.without_effect.is_empty() {
         tracing::info!("options without effect here: {}", loaded.without_effect.join(", "));
     }
-    ExitCode::SUCCESS
+    match tarn::server::run(loaded.config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            eprintln!("tarn: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -49,7 +49,9 @@ pub trait Post: Send + Sync {
 pub enum Stop {
     Signal,
     /// SHUTDOWN; without a last copy of the data if `nosave`.
-    Command { nosave: bool },
+    Command {
+        nosave: bool,
+    },
 }
 
 impl Node {

@@ -30,7 +30,11 @@ pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize)> {
     }
 }
 
-fn checked(command: &'static Registered, words: Words<'_>, named: usize) -> Result<(&'static Registered, usize)> {
+fn checked(
+    command: &'static Registered,
+    words: Words<'_>,
+    named: usize,
+) -> Result<(&'static Registered, usize)> {
     if command.spec.arity.admits(words.len()) { Ok((command, named)) } else { Err(wrong_arity(command)) }
 }
 
@@ -43,7 +47,8 @@ pub fn admit(command: &Registered, session: &Session, config: &Config, words: Wo
     if !session.authenticated && !command.spec.flags.has(Flags::NO_AUTH) {
         return Err(Error::reply("NOAUTH Authentication required."));
     }
-    if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none() {
+    if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none()
+    {
         one_slot(command, words)?;
     }
     Ok(())

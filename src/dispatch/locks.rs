@@ -96,7 +96,8 @@ impl Locks {
                 guard.map(|guard| held.shared.push(guard)).is_some()
             }
             Mode::Exclusive => {
-                let guard = acquire(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write());
+                let guard =
+                    acquire(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write());
                 guard.map(|guard| held.exclusive.push(guard)).is_some()
             }
         }

@@ -5,6 +5,7 @@ pub mod args;
 pub mod execute;
 pub mod gate;
 pub mod locks;
+pub mod monitor;
 pub mod registry;
 pub mod session;
 pub mod spec;

@@ -72,8 +72,11 @@ pub fn registry() -> &'static Registry {
 impl Registry {
     fn new(families: &[&'static [Spec]]) -> Registry {
         let mut total = 0;
-        let commands: Vec<_> =
-            families.iter().flat_map(|family| family.iter()).map(|spec| register(spec, "", &mut total)).collect();
+        let commands: Vec<_> = families
+            .iter()
+            .flat_map(|family| family.iter())
+            .map(|spec| register(spec, "", &mut total))
+            .collect();
         let hasher = NameHasher;
         let mut by_name = HashTable::with_capacity(commands.len() * 2);
         let hash_at = |at: &usize| commands.get(*at).map_or(0, |c| hasher.hash(c.spec.name.as_bytes()));

@@ -170,7 +170,10 @@ mod tests {
 
     #[test]
     fn golden_bytes() {
-        assert_eq!(meta(1, 0x1234, 0x0102_0304_0506, b"k")[..], *b"\0\0\0\x01\x12\x34\x01\x02\x03\x04\x05\x06k");
+        assert_eq!(
+            meta(1, 0x1234, 0x0102_0304_0506, b"k")[..],
+            *b"\0\0\0\x01\x12\x34\x01\x02\x03\x04\x05\x06k"
+        );
         assert_eq!(
             collection(1, 0x1234, b"key", 7)[..],
             *b"\0\0\0\x01\x12\x34\0\0\0\x03key\0\0\0\0\0\0\0\x07"
@@ -191,7 +194,10 @@ mod tests {
         assert_eq!(collection_group_len(&row), row.len() - 3);
         let row = expire(5, ExpireKind::HashFields, 2, 700, b"h");
         let read = read_expire(&row);
-        assert_eq!(read, Ok(ExpireRow { at_ms: 5, kind: ExpireKind::HashFields, db: 2, slot: 700, key: b"h" }));
+        assert_eq!(
+            read,
+            Ok(ExpireRow { at_ms: 5, kind: ExpireKind::HashFields, db: 2, slot: 700, key: b"h" })
+        );
     }
 
     #[test]

@@ -171,7 +171,9 @@ impl<'a> WriteCx<'a> {
     /// A version that no collection ever had.
     pub fn new_version(&self) -> Result<u64> {
         self.env.keyspace.versions.allocate().ok_or_else(|| {
-            Error::Engine(tarn_engine::Error::Unavailable("no collection version is left in the reserve".into()))
+            Error::Engine(tarn_engine::Error::Unavailable(
+                "no collection version is left in the reserve".into(),
+            ))
         })
     }
 

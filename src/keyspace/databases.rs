@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tarn_engine::Write as _;
 
-use super::context::{Db, WriteCx};
 use super::View;
+use super::context::{Db, WriteCx};
 use crate::encoding::{self, SYSTEM, system};
 use crate::error::{Error, Result};
 

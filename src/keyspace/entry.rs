@@ -88,7 +88,11 @@ pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k
 pub fn find_counted<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     let entry = find(cx, key)?;
     let tally = cx.tally();
-    if entry.live { tally.hits += 1 } else { tally.misses += 1 }
+    if entry.live {
+        tally.hits += 1
+    } else {
+        tally.misses += 1
+    }
     Ok(entry)
 }
 

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::context::{View, WriteCx};
 use super::entry;
-use crate::encoding::rows::{self, ExpireKind};
 use crate::encoding::EXPIRE;
+use crate::encoding::rows::{self, ExpireKind};
 use crate::error::Result;
 
 /// A key whose time has come.

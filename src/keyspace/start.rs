@@ -3,9 +3,9 @@
 
 use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
 
+use super::Keyspace;
 use super::databases::Databases;
 use super::versions::{RESERVE, Versions};
-use super::Keyspace;
 use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
 

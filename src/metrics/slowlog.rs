@@ -66,7 +66,9 @@ pub fn shorten(words: tarn_resp::Args<'_>) -> Vec<Vec<u8>> {
             match word.get(..MAX_ARG_LEN) {
                 Some(head) if word.len() > MAX_ARG_LEN => {
                     let mut cut = head.to_vec();
-                    cut.extend_from_slice(format!("... ({} more bytes)", word.len() - MAX_ARG_LEN).as_bytes());
+                    cut.extend_from_slice(
+                        format!("... ({} more bytes)", word.len() - MAX_ARG_LEN).as_bytes(),
+                    );
                     cut
                 }
                 _ => word.to_vec(),

@@ -1,1 +1,240 @@
-//! A socket becomes commands; replies become bytes on it again.
+//! From a socket to commands and back: the process's threads, how they start and how they end.
+//!
+//! One listener thread accepts; each I/O thread owns its connections and runs their commands to completion; workers
+//! take what may be long; the sweeper cares for the keyspace in the background.
+
+mod commands;
+mod connection;
+mod io_thread;
+mod listener;
+mod mailbox;
+mod stream;
+mod sweeper;
+mod workers;
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use mio::{Poll, Waker};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use tarn_engine::{AnyEngine, Durability};
+
+use crate::clock::Clock;
+use crate::config::{AppendFsync, Config, EngineKind, Live};
+use crate::encoding::SPACES;
+use crate::error::Error;
+use crate::keyspace;
+use crate::node::{Node, Stop};
+use io_thread::IoThread;
+use listener::Listener;
+use mailbox::{Mailbox, Mailboxes, Message};
+
+/// Why the server did not start, or ended early. The text is for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("could not open the data directory {dir}: {reason}")]
+    Open { dir: String, reason: String },
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("the data could not be closed in order: {0}")]
+    Close(tarn_engine::Error),
+}
+
+/// Runs until SIGTERM, SIGINT or SHUTDOWN.
+pub fn run(config: Config) -> Result<(), ServerError> {
+    raise_descriptor_limit(u64::from(config.maxclients));
+    // The port first: a second server on it must not touch the data.
+    let listener = Listener::open(&config)?;
+    let node = Arc::new(open_node(config)?);
+    follow_config(&node);
+    let (stop, stopped) = bounded(1);
+    let threads = start(&node, listener, stop)?;
+    tracing::info!(port = node.config.current().port, "ready to accept connections");
+    let reason = wait(&node, &stopped);
+    tracing::info!(?reason, "stopping");
+    threads.end();
+    node.engine.close().map_err(ServerError::Close)?;
+    tracing::info!("everything is on disk, bye");
+    Ok(())
+}
+
+fn open_node(config: Config) -> Result<Node, ServerError> {
+    let dir = config.dir.display().to_string();
+    let failed = |reason: String| ServerError::Open { dir: dir.clone(), reason };
+    let databases = config.databases as u16;
+    let engine = open_engine(&config).map_err(|error| failed(error.to_string()))?;
+    let seed = random_u64()?;
+    let (keyspace, floor_ms) =
+        keyspace::start::open(&engine, databases, seed).map_err(|error| match error {
+            Error::Reply(words) => failed(words.into_owned()),
+            other => failed(other.to_string()),
+        })?;
+    let run_id = run_id()?;
+    Ok(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id))
+}
+
+fn open_engine(config: &Config) -> tarn_engine::Result<AnyEngine> {
+    if config.engine == EngineKind::Memory {
+        return Ok(AnyEngine::Memory(tarn_engine::memory::MemoryEngine::new(SPACES)));
+    }
+    Err(tarn_engine::Error::Unavailable("only the memory engine is there yet".into()))
+}
+
+fn durability(appendfsync: AppendFsync) -> Durability {
+    match appendfsync {
+        AppendFsync::Always => Durability::Always,
+        AppendFsync::EverySec => Durability::EverySecond,
+        AppendFsync::No => Durability::Os,
+    }
+}
+
+/// What CONFIG SET changes outside the I/O threads, which look by themselves.
+fn follow_config(node: &Arc<Node>) {
+    let weak = Arc::downgrade(node);
+    node.config.on_change(Box::new(move |old, new| {
+        let Some(node) = weak.upgrade() else { return };
+        if old.appendfsync != new.appendfsync {
+            node.engine.set_durability(durability(new.appendfsync));
+        }
+        if old.memory() != new.memory() {
+            node.engine.set_memory(new.memory().engine);
+        }
+    }));
+}
+
+struct Threads {
+    mailboxes: Arc<Mailboxes>,
+    listener: listener::Stopper,
+    listening: JoinHandle<()>,
+    io: Vec<JoinHandle<()>>,
+    workers: Vec<JoinHandle<()>>,
+    sweeper: JoinHandle<()>,
+    sweeping: Sender<()>,
+}
+
+fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threads, ServerError> {
+    let config = node.config.current();
+    let mut polls = Vec::new();
+    let mut boxes = Vec::new();
+    for _ in 0..config.io_thread_count().max(1) {
+        let poll = Poll::new()?;
+        boxes.push(Arc::new(Mailbox::new(Waker::new(poll.registry(), io_thread::WAKER)?)));
+        polls.push(poll);
+    }
+    catch_signals(node)?;
+    // A second request to stop finds the channel full; one is enough.
+    let on_stop = Box::new(move || {
+        let _ = stop.try_send(());
+    });
+    let mailboxes = Arc::new(Mailboxes { threads: boxes, on_stop });
+    node.connect(Arc::clone(&mailboxes) as Arc<dyn crate::node::Post>);
+    let (workers, worker_threads) = workers::start(node, &mailboxes, config.worker_thread_count())?;
+    let mut io = Vec::new();
+    for (index, (poll, mailbox)) in polls.into_iter().zip(&mailboxes.threads).enumerate() {
+        let wake = Arc::clone(mailbox);
+        node.engine.notify_durable(Arc::new(move || wake.durable()));
+        let thread = IoThread::new(index, Arc::clone(node), poll, Arc::clone(mailbox), workers.clone());
+        io.push(spawn(format!("io-{index}"), move || {
+            if let Err(error) = thread.run() {
+                tracing::error!(%error, "an I/O thread ended");
+            }
+        })?);
+    }
+    let stopper = listener.stopper();
+    let (listening_node, listening_boxes) = (Arc::clone(node), Arc::clone(&mailboxes));
+    let listening = spawn("listener".to_owned(), move || {
+        if let Err(error) = listener.run(&listening_node, &listening_boxes) {
+            tracing::error!(%error, "the listener ended");
+        }
+    })?;
+    let (sweeping, sweep_until) = bounded(0);
+    let sweeping_node = Arc::clone(node);
+    let sweeper = spawn("sweeper".to_owned(), move || sweeper::run(sweeping_node, &sweep_until))?;
+    Ok(Threads { mailboxes, listener: stopper, listening, io, workers: worker_threads, sweeper, sweeping })
+}
+
+fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name).spawn(body)
+}
+
+impl Threads {
+    /// No new clients; what is running ends; replies that are ready go out.
+    fn end(self) {
+        self.listener.stop();
+        join(self.listening);
+        drop(self.sweeping);
+        join(self.sweeper);
+        for mailbox in &self.mailboxes.threads {
+            mailbox.send(Message::Stop);
+        }
+        self.io.into_iter().for_each(join);
+        // The I/O threads held the last handles of the workers' queue.
+        self.workers.into_iter().for_each(join);
+    }
+}
+
+fn join(thread: JoinHandle<()>) {
+    if thread.join().is_err() {
+        tracing::error!("a thread ended by a panic");
+    }
+}
+
+fn catch_signals(node: &Arc<Node>) -> io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+    let node = Arc::downgrade(node);
+    spawn("signals".to_owned(), move || {
+        for signal in signals.forever() {
+            tracing::info!(signal, "received a signal to stop");
+            match node.upgrade() {
+                Some(node) => node.request_stop(Stop::Signal),
+                None => return,
+            }
+        }
+    })?;
+    Ok(())
+}
+
+fn wait(node: &Node, stopped: &Receiver<()>) -> Option<Stop> {
+    // An error means that nobody is left to ask for a stop, which is one.
+    let _ = stopped.recv();
+    node.stopping()
+}
+
+/// Each client needs a descriptor; the files of the engine and the process's own come on top.
+fn raise_descriptor_limit(clients: u64) {
+    const OWN_DESCRIPTORS: u64 = 1_024;
+    let wanted = clients + OWN_DESCRIPTORS;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls only read or write the struct given.
+    let raised = unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 {
+            return;
+        }
+        if limit.rlim_cur >= wanted {
+            return;
+        }
+        limit.rlim_cur = wanted.min(limit.rlim_max);
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0
+    };
+    if !raised || limit.rlim_cur < wanted {
+        tracing::warn!(wanted, have = limit.rlim_cur, "too few file descriptors for maxclients");
+    }
+}
+
+fn random_u64() -> io::Result<u64> {
+    let mut bytes = [0u8; 8];
+    io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+/// 40 hex digits, new at every start.
+fn run_id() -> io::Result<String> {
+    let mut id = String::new();
+    for _ in 0..3 {
+        id.push_str(&format!("{:016x}", random_u64()?));
+    }
+    id.truncate(40);
+    Ok(id)
+}

@@ -1,0 +1,369 @@
+//! From bytes of a connection to commands that have run: the hot path of an I/O thread.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use tarn_resp::{Args as Words, Limits, Parsed};
+
+use super::connection::{Connection, State};
+use super::io_thread::{IoThread, READ_BYTES};
+use super::workers::{Task, Work};
+use crate::clients::flag;
+use crate::dispatch::args::Args;
+use crate::dispatch::execute::{Call, Ran, write_error};
+use crate::dispatch::gate;
+use crate::dispatch::registry::Registered;
+use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
+use crate::dispatch::spec::{Flags, Run};
+use crate::error::Error;
+use crate::metrics::slowlog::{self, Slow};
+
+/// Most that is read for one long argument at a time.
+const MAX_READ_BYTES: usize = 1 << 20;
+/// From this share of the dirty budget on, clients that write are slowed.
+const PRESSURE_FROM: f32 = 0.5;
+
+/// Whether the next command of the connection may follow at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Next,
+    /// This command has to be run again from the start, later.
+    Again,
+    /// This command is taken care of; the next one has to wait.
+    Stop,
+}
+
+impl IoThread {
+    /// Reads what is there and runs what is complete.
+    pub(super) fn serve(&mut self, connection: &mut Connection, place: usize) {
+        self.last = Instant::now();
+        // Bytes that waited (for a worker, a pause, a full output) come first.
+        if !connection.input.is_empty() && connection.takes_commands() {
+            let input = std::mem::take(&mut connection.input);
+            let used = self.run_all(connection, place, &input);
+            connection.input = keep_rest(input, used);
+        }
+        if !connection.readable || !connection.takes_commands() {
+            return;
+        }
+        if connection.input.is_empty() {
+            self.read_through_scratch(connection, place);
+        } else {
+            self.read_behind_input(connection, place);
+        }
+        if connection.input.len() > self.config.client_query_buffer_limit {
+            tracing::warn!(
+                client = connection.session.client.id,
+                "a client was closed: its query is too long"
+            );
+            connection.dead = true;
+        }
+    }
+
+    /// The common case: nothing is left over, so commands run right out of the thread's buffer.
+    fn read_through_scratch(&mut self, connection: &mut Connection, place: usize) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        match connection.stream.read(&mut scratch) {
+            Ok(0) => connection.dead = true,
+            Ok(n) => {
+                connection.readable = n == scratch.len();
+                self.lane.counters.net_in_bytes.add(n as u64);
+                let bytes = scratch.get(..n).unwrap_or(&[]);
+                let used = self.run_all(connection, place, bytes);
+                connection.input.extend_from_slice(bytes.get(used..).unwrap_or(&[]));
+            }
+            Err(error) => on_read_error(connection, &error),
+        }
+        self.scratch = scratch;
+    }
+
+    /// A command came in pieces: its bytes gather in the connection's own buffer.
+    fn read_behind_input(&mut self, connection: &mut Connection, place: usize) {
+        let mut input = std::mem::take(&mut connection.input);
+        let start = input.len();
+        let room = (input.capacity() - start).clamp(READ_BYTES, MAX_READ_BYTES);
+        input.resize(start + room, 0);
+        let read = connection.stream.read(input.get_mut(start..).unwrap_or(&mut []));
+        match read {
+            Ok(0) => {
+                input.truncate(start);
+                connection.dead = true;
+            }
+            Ok(n) => {
+                connection.readable = n == room;
+                self.lane.counters.net_in_bytes.add(n as u64);
+                input.truncate(start + n);
+                let used = self.run_all(connection, place, &input);
+                input = keep_rest(input, used);
+            }
+            Err(error) => {
+                input.truncate(start);
+                on_read_error(connection, &error);
+            }
+        }
+        connection.input = input;
+    }
+
+    /// Runs every complete command; how many bytes they were.
+    fn run_all(&mut self, connection: &mut Connection, place: usize, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        let mut parser = std::mem::take(&mut connection.parser);
+        let mut wrote = false;
+        while connection.takes_commands() {
+            let rest = bytes.get(used..).unwrap_or(&[]);
+            if rest.is_empty() {
+                break;
+            }
+            let limits = Limits {
+                max_bulk_len: self.config.proto_max_bulk_len,
+                authenticated: connection.session.authenticated,
+                ..Limits::default()
+            };
+            match parser.parse(rest, &limits) {
+                Ok(Parsed::Incomplete { need }) => {
+                    // Room for a long argument is made once, not by doubling.
+                    if need > READ_BYTES && connection.input.capacity() < rest.len() + need {
+                        connection
+                            .input
+                            .reserve_exact((rest.len() + need).min(rest.len() + 16 * MAX_READ_BYTES));
+                    }
+                    break;
+                }
+                Ok(Parsed::Empty { consumed }) => used += consumed,
+                Ok(Parsed::Command { consumed }) => {
+                    let before = self.wrote;
+                    self.wrote = false;
+                    let flow = self.execute(connection, place, parser.args(rest));
+                    wrote |= self.wrote;
+                    self.wrote |= before;
+                    if flow != Flow::Again {
+                        used += consumed;
+                    }
+                    if flow != Flow::Next {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    error.encode(&mut connection.output);
+                    connection.session.closing = true;
+                    used = bytes.len();
+                }
+            }
+        }
+        connection.parser = parser;
+        if wrote {
+            self.slow_down(connection, place);
+        }
+        used
+    }
+
+    fn execute(&mut self, connection: &mut Connection, place: usize, words: Words<'_>) -> Flow {
+        let before = connection.output.len();
+        let (command, named) = match gate::find(words) {
+            Ok(found) => found,
+            Err(error) => return self.reject(connection, before, None, &error),
+        };
+        if let Err(error) = gate::admit(command, &connection.session, &self.config, words) {
+            return self.reject(connection, before, Some(command), &error);
+        }
+        if let Some(until_ms) = self.node.pause.holds(command.spec.is_write(), self.now_ms) {
+            connection.state = State::Paused;
+            let wait = Duration::from_millis(until_ms.saturating_sub(self.now_ms) + 1);
+            self.wake_at(Instant::now() + wait, place, connection.session.client.id);
+            return Flow::Again;
+        }
+        if self.node.clients.monitors() > 0 && !command.spec.flags.has(Flags::SKIP_MONITOR.or(Flags::ADMIN)) {
+            self.feed_monitors(connection, words);
+        }
+        connection.session.client.ran(command.id, self.now_ms);
+        let flow = match command.spec.run {
+            Run::Session(handler) => {
+                let mut cx =
+                    SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.now_ms };
+                let answer = handler(&mut cx, Args::new(words, named));
+                self.take_answer(connection, place, command, answer)
+            }
+            _ => self.run_on_keys(connection, place, command, named, words),
+        };
+        if flow == Flow::Next {
+            apply_reply_mode(connection, before);
+            if self.wrote && connection.output.len() > before {
+                connection.write_replies.push((before, connection.output.len()));
+            }
+        }
+        self.clock_out(connection, command, words);
+        flow
+    }
+
+    fn run_on_keys(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        command: &'static Registered,
+        named: usize,
+        words: Words<'_>,
+    ) -> Flow {
+        let max_string_len = self.config.proto_max_bulk_len;
+        let session = &connection.session;
+        let (db, protocol) = (session.db, session.protocol);
+        let call = Call { command, named, words, db, protocol, now_ms: self.now_ms, max_string_len };
+        match self.lane.run(call, &mut connection.output) {
+            Ran::Replied { wrote } => {
+                self.wrote = wrote;
+                Flow::Next
+            }
+            Ran::Offload(why) => {
+                self.lane.counters.offloaded.add(1);
+                let words = words.to_owned_args();
+                let work = Work::Command { command, named, words, db, max_string_len, why };
+                self.submit(connection, place, work);
+                Flow::Stop
+            }
+        }
+    }
+
+    fn take_answer(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        command: &Registered,
+        answer: crate::error::Result<Answer>,
+    ) -> Flow {
+        match answer {
+            Ok(Answer::Reply(reply)) => {
+                reply.write(connection.session.protocol, &[], &mut connection.output);
+                Flow::Next
+            }
+            Ok(Answer::Worker(job)) => {
+                self.submit(connection, place, Work::Job(job));
+                Flow::Stop
+            }
+            Ok(Answer::After(wait, reply)) => {
+                let at = Instant::now() + wait;
+                connection.state = State::Until(at, reply);
+                connection.session.client.set_flag(flag::BLOCKED, true);
+                self.wake_at(at, place, connection.session.client.id);
+                Flow::Stop
+            }
+            Err(error) => {
+                if let Some(counters) = self.lane.counters.command(command.id) {
+                    counters.failed.add(1);
+                }
+                write_error(&self.node, &self.lane.counters, &error, &mut connection.output);
+                Flow::Next
+            }
+        }
+    }
+
+    fn submit(&mut self, connection: &mut Connection, place: usize, work: Work) {
+        connection.state = State::Working;
+        let id = self.connection_id(connection, place);
+        self.workers.submit(Task { connection: id, protocol: connection.session.protocol, work });
+    }
+
+    fn reject(
+        &mut self,
+        connection: &mut Connection,
+        before: usize,
+        command: Option<&Registered>,
+        error: &Error,
+    ) -> Flow {
+        if let Some(counters) = command.and_then(|c| self.lane.counters.command(c.id)) {
+            counters.rejected.add(1);
+        }
+        write_error(&self.node, &self.lane.counters, error, &mut connection.output);
+        apply_reply_mode(connection, before);
+        Flow::Next
+    }
+
+    /// Counts the command and notes it if it was slow. One look at the clock serves this command's end and the next
+    /// one's beginning.
+    fn clock_out(&mut self, connection: &Connection, command: &Registered, words: Words<'_>) {
+        let end = Instant::now();
+        let nanos = end.duration_since(self.last).as_nanos() as u64;
+        self.last = end;
+        if let Some(counters) = self.lane.counters.command(command.id) {
+            counters.took(nanos);
+        }
+        let threshold = self.config.slowlog_log_slower_than_micros;
+        let micros = nanos / 1000;
+        if threshold < 0 || micros < threshold as u64 || command.spec.flags.has(Flags::SKIP_SLOWLOG) {
+            return;
+        }
+        let client = &connection.session.client;
+        let slow = Slow {
+            id: 0,
+            at_secs: self.now_ms / 1000,
+            micros,
+            args: slowlog::shorten(words),
+            addr: client.addr.to_string(),
+            name: client.labels().name,
+        };
+        self.node.metrics.slowlog.push(slow, self.config.slowlog_max_len);
+    }
+
+    /// Reading from clients that write is slowed in proportion to how full the dirty budget is.
+    fn slow_down(&mut self, connection: &mut Connection, place: usize) {
+        let pressure = self.node.engine.pressure();
+        if pressure < PRESSURE_FROM || !matches!(connection.state, State::Open) {
+            return;
+        }
+        // Half full: no delay; full: 10 ms for each turn of the connection; beyond that it grows steeply.
+        let over = (pressure - PRESSURE_FROM) / (1.0 - PRESSURE_FROM);
+        let millis = if over <= 1.0 { 10.0 * over * over } else { 10.0 + 200.0 * (over - 1.0) };
+        connection.state = State::Throttled;
+        let wait = Duration::from_micros((millis.min(250.0) * 1000.0) as u64);
+        self.wake_at(Instant::now() + wait, place, connection.session.client.id);
+    }
+
+    fn feed_monitors(&self, connection: &Connection, words: Words<'_>) {
+        let client = &connection.session.client;
+        let line = crate::dispatch::monitor::line(
+            self.node.clock.now_us(),
+            connection.session.db,
+            &client.addr,
+            words,
+        );
+        let Some(post) = self.node.post() else { return };
+        for thread in self.node.clients.monitor_threads() {
+            post.feed_monitors(thread, line.clone());
+        }
+    }
+}
+
+/// CLIENT REPLY: takes back what this client does not want to hear.
+pub(super) fn apply_reply_mode(connection: &mut Connection, before: usize) {
+    let client = &connection.session.client;
+    if client.has(flag::BLOCKED) {
+        client.set_flag(flag::BLOCKED, false);
+    }
+    match connection.session.reply_mode {
+        ReplyMode::On => {}
+        ReplyMode::Off => connection.output.truncate(before),
+        ReplyMode::SkipNext => {
+            connection.output.truncate(before);
+            connection.session.reply_mode = ReplyMode::Skip;
+        }
+        ReplyMode::Skip => {
+            connection.output.truncate(before);
+            connection.session.reply_mode = ReplyMode::On;
+        }
+    }
+}
+
+fn keep_rest(mut input: Vec<u8>, used: usize) -> Vec<u8> {
+    if used >= input.len() {
+        input.clear();
+    } else if used > 0 {
+        input.drain(..used);
+    }
+    input
+}
+
+fn on_read_error(connection: &mut Connection, error: &io::Error) {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => connection.readable = false,
+        io::ErrorKind::Interrupted => {}
+        _ => connection.dead = true,
+    }
+}

@@ -1,0 +1,193 @@
+//! One client's connection: what was read and not yet run, what was answered and not yet sent.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Instant;
+
+use tarn_engine::Position;
+use tarn_resp::Parser;
+
+use super::stream::Stream;
+use crate::config::OutputLimit;
+use crate::dispatch::session::Session;
+use crate::reply::Reply;
+
+/// Unsent replies above this stop the reading of further commands until they are sent.
+pub const OUTPUT_HIGH_BYTES: usize = 4 << 20;
+/// Buffers above this are given back once they are empty.
+const KEEP_BYTES: usize = 16 * 1024;
+
+/// Why no further command of a connection is run at the moment.
+#[derive(Debug)]
+pub enum State {
+    Open,
+    /// A worker has its command.
+    Working,
+    /// A reply comes at this time.
+    Until(Instant, Reply),
+    /// CLIENT PAUSE.
+    Paused,
+    /// Writes come faster than they can be written back.
+    Throttled,
+}
+
+pub struct Connection {
+    pub stream: Stream,
+    pub session: Session,
+    pub parser: Parser,
+    pub input: Vec<u8>,
+    pub output: Vec<u8>,
+    /// How much of `output` is sent.
+    pub sent: usize,
+    /// Where in `output` replies of writes stand that are not yet handed to the operating system.
+    pub write_replies: Vec<(usize, usize)>,
+    /// `output` up to a place may be sent once commits up to a position are durable.
+    pub holds: VecDeque<(Position, usize)>,
+    /// While something is held: the place up to which `output` is free to go.
+    released: usize,
+    pub state: State,
+    /// The socket may have more to read / took less than was offered.
+    pub readable: bool,
+    pub writable: bool,
+    /// Is on the thread's list of connections to look at.
+    pub queued: bool,
+    pub over_soft_limit_since: Option<Instant>,
+    /// The other side is gone, or has to go.
+    pub dead: bool,
+}
+
+/// What sending came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    Everything(usize),
+    /// The socket is full, or the rest waits for durability.
+    Partly(usize),
+    Broken,
+}
+
+impl Connection {
+    pub fn new(stream: Stream, session: Session) -> Connection {
+        Connection {
+            stream,
+            session,
+            parser: Parser::new(),
+            input: Vec::new(),
+            output: Vec::new(),
+            sent: 0,
+            write_replies: Vec::new(),
+            holds: VecDeque::new(),
+            released: 0,
+            state: State::Open,
+            readable: false,
+            writable: true,
+            queued: false,
+            over_soft_limit_since: None,
+            dead: false,
+        }
+    }
+
+    pub fn unsent(&self) -> usize {
+        self.output.len() - self.sent
+    }
+
+    /// Whether commands may be read and run.
+    pub fn takes_commands(&self) -> bool {
+        matches!(self.state, State::Open)
+            && !self.session.closing
+            && !self.dead
+            && self.unsent() < OUTPUT_HIGH_BYTES
+    }
+
+    /// Everything answered so far waits for this position.
+    pub fn hold(&mut self, position: Position) {
+        if self.holds.is_empty() {
+            self.released = self.sent;
+        }
+        match self.holds.back_mut() {
+            Some((last, end)) if *last == position => *end = self.output.len(),
+            _ => self.holds.push_back((position, self.output.len())),
+        }
+    }
+
+    /// Sends what may be sent.
+    pub fn send(&mut self, durable: Position) -> Sent {
+        while let Some((_, end)) = self.holds.front().copied().filter(|(position, _)| *position <= durable) {
+            self.released = end;
+            self.holds.pop_front();
+        }
+        let limit = if self.holds.is_empty() { self.output.len() } else { self.released };
+        let mut total = 0;
+        while self.sent < limit && self.writable {
+            let Some(bytes) = self.output.get(self.sent..limit) else { break };
+            match self.stream.write(bytes) {
+                Ok(0) => return Sent::Broken,
+                Ok(n) => {
+                    self.sent += n;
+                    total += n;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Sent::Broken,
+            }
+        }
+        if self.sent < self.output.len() {
+            return Sent::Partly(total);
+        }
+        self.output.clear();
+        self.sent = 0;
+        self.released = 0;
+        Sent::Everything(total)
+    }
+
+    /// Gives back what an idle connection need not keep.
+    pub fn shrink(&mut self) {
+        if self.output.is_empty() && self.output.capacity() > KEEP_BYTES {
+            self.output = Vec::new();
+        }
+        if self.input.is_empty() {
+            self.input = Vec::new();
+            self.parser.shrink();
+        }
+        if self.write_replies.capacity() > 64 {
+            self.write_replies = Vec::new();
+        }
+    }
+
+    /// Gives back everything: the connection has nothing under way.
+    pub fn rest(&mut self) {
+        if self.output.is_empty() {
+            self.output = Vec::new();
+        }
+        self.write_replies = Vec::new();
+        self.holds = VecDeque::new();
+        self.shrink();
+    }
+
+    /// Puts the same error in the place of every reply to a write that did not reach the log.
+    pub fn replace_write_replies(&mut self, error: &[u8]) {
+        let marks = std::mem::take(&mut self.write_replies);
+        let Some((first, _)) = marks.first().copied() else { return };
+        let old = self.output.split_off(first.min(self.output.len()));
+        let mut at = first;
+        for (start, end) in marks {
+            self.output.extend_from_slice(old.get(at - first..start - first).unwrap_or(&[]));
+            self.output.extend_from_slice(error);
+            at = end;
+        }
+        self.output.extend_from_slice(old.get(at - first..).unwrap_or(&[]));
+    }
+
+    /// Whether the replies that wait are more than this client may have.
+    pub fn over_limit(&mut self, limit: &OutputLimit, now: Instant) -> bool {
+        let waiting = self.unsent() as u64;
+        if limit.hard_bytes != 0 && waiting >= limit.hard_bytes {
+            return true;
+        }
+        if limit.soft_bytes == 0 || waiting < limit.soft_bytes {
+            self.over_soft_limit_since = None;
+            return false;
+        }
+        let since = *self.over_soft_limit_since.get_or_insert(now);
+        now.duration_since(since).as_secs() > limit.soft_secs
+    }
+}

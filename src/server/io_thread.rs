@@ -1,0 +1,404 @@
+//! The loop of one I/O thread: wait; read each ready connection and run everything complete; take what workers
+//! finished; hand on one group of commits; write once per connection that has replies.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll, Token};
+
+use super::connection::{Connection, Sent, State};
+use super::mailbox::{ConnectionId, Mailbox, Message};
+use super::stream::Stream;
+use super::workers::Workers;
+use crate::clients::Client;
+use crate::config::Config;
+use crate::dispatch::execute::{Lane, write_error};
+use crate::dispatch::registry::registry;
+use crate::dispatch::session::Session;
+use crate::error::Error;
+use crate::node::Node;
+
+pub const WAKER: Token = Token(usize::MAX);
+/// Read at once from a connection; a full one is read again in the next round, after the others.
+pub(super) const READ_BYTES: usize = 64 * 1024;
+/// Time between two looks at idle times, limits and kills.
+const ROUND: Duration = Duration::from_millis(100);
+const EVENTS: usize = 1024;
+
+pub struct IoThread {
+    pub(super) index: usize,
+    pub(super) node: Arc<Node>,
+    pub(super) lane: Lane,
+    pub(super) config: Arc<Config>,
+    config_generation: u64,
+    poll: Poll,
+    mailbox: Arc<Mailbox>,
+    pub(super) workers: Workers,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<usize>,
+    /// Connections to read from in this round.
+    ready: Vec<usize>,
+    /// Connections that have something to send at the end of this round.
+    to_send: Vec<usize>,
+    /// Connections whose replies wait for durability.
+    held: Vec<usize>,
+    timers: BinaryHeap<Reverse<(Instant, usize, u64)>>,
+    pub(super) scratch: Vec<u8>,
+    pub(super) now_ms: u64,
+    pub(super) last: Instant,
+    /// Something was committed in this round.
+    pub(super) wrote: bool,
+    last_round: Instant,
+    stopping: bool,
+}
+
+impl IoThread {
+    pub fn new(
+        index: usize,
+        node: Arc<Node>,
+        poll: Poll,
+        mailbox: Arc<Mailbox>,
+        workers: Workers,
+    ) -> IoThread {
+        let counters = node.metrics.register(registry().total());
+        let (config, config_generation) = (node.config.current(), node.config.generation());
+        IoThread {
+            index,
+            lane: Lane::new(Arc::clone(&node), counters),
+            config,
+            config_generation,
+            poll,
+            mailbox,
+            workers,
+            connections: Vec::new(),
+            free: Vec::new(),
+            ready: Vec::new(),
+            to_send: Vec::new(),
+            held: Vec::new(),
+            timers: BinaryHeap::new(),
+            scratch: vec![0; READ_BYTES],
+            now_ms: node.clock.now_ms(),
+            last: Instant::now(),
+            wrote: false,
+            last_round: Instant::now(),
+            stopping: false,
+            node,
+        }
+    }
+
+    /// Until the server stops.
+    pub fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS);
+        let mut messages = Vec::new();
+        while !self.stopping {
+            let timeout = self.time_to_wait();
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            self.begin_round();
+            for event in &events {
+                if event.token() != WAKER {
+                    self.note(event.token().0, event.is_readable(), event.is_writable());
+                }
+            }
+            self.mailbox.drain(&mut messages);
+            for message in messages.drain(..) {
+                self.receive(message);
+            }
+            self.fire_timers();
+            self.run_ready();
+            self.finish_round();
+            if self.last_round.elapsed() >= ROUND {
+                self.last_round = Instant::now();
+                self.look_after_all();
+            }
+        }
+        self.say_goodbye();
+        Ok(())
+    }
+
+    fn time_to_wait(&self) -> Duration {
+        if !self.ready.is_empty() {
+            return Duration::ZERO;
+        }
+        match self.timers.peek() {
+            Some(Reverse((at, ..))) => at.saturating_duration_since(Instant::now()).min(ROUND),
+            None => ROUND,
+        }
+    }
+
+    fn begin_round(&mut self) {
+        self.now_ms = self.node.clock.now_ms();
+        let generation = self.node.config.generation();
+        if generation != self.config_generation {
+            self.config_generation = generation;
+            self.config = self.node.config.current();
+        }
+    }
+
+    fn note(&mut self, place: usize, readable: bool, writable: bool) {
+        let Some(connection) = self.connections.get_mut(place).and_then(Option::as_mut) else { return };
+        if writable && !connection.writable {
+            connection.writable = true;
+            self.to_send.push(place);
+        }
+        if readable {
+            connection.readable = true;
+            enqueue(&mut self.ready, connection, place);
+        }
+    }
+
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Connected(stream, client) => self.adopt(stream, client),
+            Message::Completed { connection: id, reply, wrote } => {
+                let Some(connection) = self.connection(id.place, id.client) else { return };
+                connection.state = State::Open;
+                let before = connection.output.len();
+                connection.output.extend_from_slice(&reply);
+                super::commands::apply_reply_mode(connection, before);
+                if let Some(position) = wrote {
+                    connection.hold(position);
+                }
+                enqueue_id(self, id.place);
+                self.to_send.push(id.place);
+            }
+            Message::Monitored(line) => {
+                for (place, connection) in self.connections.iter_mut().enumerate() {
+                    if let Some(connection) = connection.as_mut().filter(|c| c.session.is_monitor) {
+                        connection.output.extend_from_slice(&line);
+                        self.to_send.push(place);
+                    }
+                }
+            }
+            Message::Look => self.look_after_all(),
+            Message::Durable => self.to_send.append(&mut self.held),
+            Message::Stop => self.stopping = true,
+        }
+    }
+
+    fn connection(&mut self, place: usize, client: u64) -> Option<&mut Connection> {
+        let connection = self.connections.get_mut(place)?.as_deref_mut()?;
+        (connection.session.client.id == client).then_some(connection)
+    }
+
+    fn adopt(&mut self, mut stream: Stream, client: Arc<Client>) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        if let Err(error) = stream.register(self.poll.registry(), Token(place)) {
+            tracing::warn!(%error, "a connection cannot be watched");
+            self.free.push(place);
+            self.node.clients.remove(&client);
+            return;
+        }
+        self.lane.counters.connections.add(1);
+        let session = Session::new(client, self.config.requirepass.is_empty());
+        if let Some(slot) = self.connections.get_mut(place) {
+            *slot = Some(Box::new(Connection::new(stream, session)));
+        }
+    }
+
+    /// Runs the commands of every connection that has some.
+    fn run_ready(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for place in ready.drain(..) {
+            let Some(mut connection) = self.connections.get_mut(place).and_then(Option::take) else {
+                continue;
+            };
+            connection.queued = false;
+            self.serve(&mut connection, place);
+            if connection.unsent() > 0 || connection.dead || connection.session.closing {
+                self.to_send.push(place);
+            }
+            if connection.readable && connection.takes_commands() {
+                enqueue(&mut self.ready, &mut connection, place);
+            }
+            if let Some(slot) = self.connections.get_mut(place) {
+                *slot = Some(connection);
+            }
+        }
+        // Connections enqueued meanwhile are in `self.ready`; keep the larger buffer for them.
+        if self.ready.is_empty() {
+            self.ready = ready;
+        }
+    }
+
+    /// Commits are handed on, then replies are sent.
+    fn finish_round(&mut self) {
+        let mut hold = None;
+        if self.wrote {
+            self.wrote = false;
+            match self.node.engine.flush() {
+                Ok(position) => hold = Some(position),
+                Err(error) => self.refuse_writes(&Error::Engine(error)),
+            }
+        }
+        let durable = self.node.engine.durable();
+        let hold = hold.filter(|position| *position > durable);
+        let mut to_send = std::mem::take(&mut self.to_send);
+        for place in to_send.drain(..) {
+            self.send(place, durable, hold);
+        }
+        self.to_send = to_send;
+    }
+
+    fn send(&mut self, place: usize, durable: tarn_engine::Position, hold: Option<tarn_engine::Position>) {
+        let Some(connection) = self.connections.get_mut(place).and_then(Option::as_mut) else { return };
+        connection.write_replies.clear();
+        if let Some(position) = hold {
+            connection.hold(position);
+        }
+        let was_full = connection.unsent() >= super::connection::OUTPUT_HIGH_BYTES;
+        let sent = connection.send(durable);
+        let done = match sent {
+            Sent::Broken => true,
+            Sent::Everything(n) | Sent::Partly(n) => {
+                self.lane.counters.net_out_bytes.add(n as u64);
+                let everything = connection.unsent() == 0;
+                if !everything && !connection.holds.is_empty() {
+                    self.held.push(place);
+                }
+                (everything && connection.session.closing) || connection.dead
+            }
+        };
+        if done {
+            self.close(place);
+            return;
+        }
+        connection.shrink();
+        let over = connection.over_limit(&self.config.client_output_buffer_limit.normal, self.last);
+        if over && connection.unsent() > 0 {
+            tracing::warn!(
+                client = connection.session.client.id,
+                "a client was closed: too many replies wait for it"
+            );
+            self.close(place);
+        } else if was_full
+            && (connection.readable || !connection.input.is_empty())
+            && connection.takes_commands()
+        {
+            enqueue(&mut self.ready, connection, place);
+        }
+    }
+
+    /// The log took none of this round's commits: every reply that says otherwise becomes the error.
+    fn refuse_writes(&mut self, error: &Error) {
+        let mut words = Vec::new();
+        write_error(&self.node, &self.lane.counters, error, &mut words);
+        for connection in self.connections.iter_mut().flatten() {
+            connection.replace_write_replies(&words);
+        }
+    }
+
+    pub(super) fn close(&mut self, place: usize) {
+        let Some(mut connection) = self.connections.get_mut(place).and_then(Option::take) else { return };
+        connection.stream.deregister(self.poll.registry());
+        if connection.session.is_monitor {
+            self.node.clients.count_monitors(-1);
+        }
+        self.node.clients.remove(&connection.session.client);
+        self.free.push(place);
+    }
+
+    pub(super) fn wake_at(&mut self, at: Instant, place: usize, client: u64) {
+        self.timers.push(Reverse((at, place, client)));
+    }
+
+    fn fire_timers(&mut self) {
+        if self.timers.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        while self.timers.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
+            let Some(Reverse((_, place, client))) = self.timers.pop() else { return };
+            let now_ms = self.now_ms;
+            let pause = self.node.pause.holds(false, now_ms).or(self.node.pause.holds(true, now_ms));
+            let Some(connection) = self.connection(place, client) else { continue };
+            match std::mem::replace(&mut connection.state, State::Open) {
+                State::Until(at, reply) if at <= now => {
+                    let before = connection.output.len();
+                    reply.write(connection.session.protocol, &[], &mut connection.output);
+                    super::commands::apply_reply_mode(connection, before);
+                    self.to_send.push(place);
+                    enqueue_id(self, place);
+                }
+                State::Paused if pause.is_none() => enqueue_id(self, place),
+                State::Throttled => enqueue_id(self, place),
+                other => connection.state = other,
+            }
+        }
+    }
+
+    /// What need not happen at once: idle clients, kills, limits, pauses that ended.
+    fn look_after_all(&mut self) {
+        let now = Instant::now();
+        let now_ms = self.node.clock.now_ms();
+        let timeout_ms = u64::from(self.config.timeout_secs) * 1000;
+        let limit = self.config.client_output_buffer_limit.normal;
+        let paused =
+            self.node.pause.holds(false, now_ms).is_some() || self.node.pause.holds(true, now_ms).is_some();
+        let mut to_close = Vec::new();
+        for (place, connection) in self.connections.iter_mut().enumerate() {
+            let Some(connection) = connection else { continue };
+            let client = &connection.session.client;
+            let idle_ms = now_ms.saturating_sub(client.last_active_ms());
+            let waits = !matches!(connection.state, State::Open);
+            client.set_buffers(connection.input.len(), connection.unsent());
+            if timeout_ms != 0 && idle_ms > timeout_ms && !waits && !connection.session.is_monitor {
+                to_close.push(place);
+            } else if client.is_killed() {
+                // Replies that were promised before the kill still go out, as far as the socket takes them.
+                to_close.push(place);
+            } else if connection.over_limit(&limit, now) {
+                to_close.push(place);
+            } else if matches!(connection.state, State::Paused) && !paused {
+                connection.state = State::Open;
+                enqueue(&mut self.ready, connection, place);
+            } else if idle_ms > 1_000 && !waits && connection.unsent() == 0 {
+                connection.rest();
+            }
+        }
+        for place in to_close {
+            self.close(place);
+        }
+    }
+
+    fn say_goodbye(&mut self) {
+        // Whatever is committed was handed on; what the sockets take at once is sent.
+        if let Err(error) = self.node.engine.flush() {
+            tracing::error!(%error, "the last commits could not be written");
+        }
+        let durable = self.node.engine.durable();
+        for connection in self.connections.iter_mut().flatten() {
+            let _ = connection.send(durable);
+        }
+        for place in 0..self.connections.len() {
+            self.close(place);
+        }
+    }
+
+    pub(super) fn connection_id(&self, connection: &Connection, place: usize) -> ConnectionId {
+        ConnectionId { thread: self.index, place, client: connection.session.client.id }
+    }
+}
+
+fn enqueue(ready: &mut Vec<usize>, connection: &mut Connection, place: usize) {
+    if !connection.queued {
+        connection.queued = true;
+        ready.push(place);
+    }
+}
+
+/// Puts a connection that may go on with commands it already has on the list.
+fn enqueue_id(thread: &mut IoThread, place: usize) {
+    if let Some(connection) = thread.connections.get_mut(place).and_then(Option::as_mut) {
+        enqueue(&mut thread.ready, connection, place);
+    }
+}

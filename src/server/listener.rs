@@ -1,0 +1,263 @@
+//! Where clients come in: TCP addresses and a unix socket, on a thread of its own. A connection is handed to an I/O
+//! thread and stays there.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mio::net::{TcpListener, TcpStream, UnixListener};
+use mio::{Events, Interest, Poll, Token, Waker};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+
+use super::mailbox::{Mailboxes, Message};
+use super::stream::Stream;
+use crate::clients::{Client, flag};
+use crate::config::Config;
+use crate::node::Node;
+
+const WAKER: Token = Token(usize::MAX);
+/// Another thread takes part for every so many connections: a few clients are not scattered over many threads.
+const CONNECTIONS_PER_THREAD: usize = 4;
+/// Pause after a failure to accept (no descriptor is left, say), so that the loop does not spin.
+const AFTER_FAILURE: Duration = Duration::from_millis(50);
+
+const DENIED: &str = "-DENIED Tarn is running in protected mode: no password is set, so only clients on this machine \
+are let in. To let others in, set a password (requirepass), or switch the mode off with 'CONFIG SET protected-mode no' \
+from this machine or '--protected-mode no' at the start. Do that only where nobody else can reach the port.\r\n";
+
+enum Door {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+pub struct Listener {
+    poll: Poll,
+    doors: Vec<Door>,
+    stop: Arc<AtomicBool>,
+    waker: Arc<Waker>,
+}
+
+/// Ends a listener from another thread.
+#[derive(Clone)]
+pub struct Stopper {
+    stop: Arc<AtomicBool>,
+    waker: Arc<Waker>,
+}
+
+impl Stopper {
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        if let Err(error) = self.waker.wake() {
+            tracing::error!(%error, "the listener cannot be woken");
+        }
+    }
+}
+
+impl Listener {
+    /// Opens every address of the configuration.
+    pub fn open(config: &Config) -> io::Result<Listener> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let mut doors = Vec::new();
+        if config.port != 0 {
+            open_tcp(config, &mut doors)?;
+        }
+        if !config.unixsocket.as_os_str().is_empty() {
+            doors.push(open_unix(&config.unixsocket, config.unixsocketperm)?);
+        }
+        for (i, door) in doors.iter_mut().enumerate() {
+            match door {
+                Door::Tcp(tcp) => poll.registry().register(tcp, Token(i), Interest::READABLE)?,
+                Door::Unix(unix, _) => poll.registry().register(unix, Token(i), Interest::READABLE)?,
+            }
+        }
+        Ok(Listener { poll, doors, stop: Arc::default(), waker })
+    }
+
+    pub fn stopper(&self) -> Stopper {
+        Stopper { stop: Arc::clone(&self.stop), waker: Arc::clone(&self.waker) }
+    }
+
+    /// Accepts until stopped.
+    pub fn run(mut self, node: &Arc<Node>, mailboxes: &Mailboxes) -> io::Result<()> {
+        let counters = node.metrics.register(0);
+        let mut events = Events::with_capacity(64);
+        while !self.stop.load(Ordering::Acquire) {
+            match self.poll.poll(&mut events, None) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            for event in &events {
+                let Some(door) = self.doors.get(event.token().0) else { continue };
+                while let Some((stream, peer, local)) = accept(door) {
+                    if let Some(refusal) = refuse(node, &stream, peer.as_ref()) {
+                        counters.rejected_connections.add(1);
+                        turn_away(stream, refusal);
+                        continue;
+                    }
+                    let thread = choose(mailboxes.threads.len(), node);
+                    place(node, mailboxes, thread, stream, peer, &local);
+                }
+            }
+        }
+        for door in &self.doors {
+            if let Door::Unix(_, path) = door {
+                // Somebody may have removed it already.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_tcp(config: &Config, doors: &mut Vec<Door>) -> io::Result<()> {
+    for bind in &config.bind {
+        // Redis's form: a leading `-` makes an address optional, `*` and `::*` are "all".
+        let (optional, name) = match bind.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, bind.as_str()),
+        };
+        let ip: io::Result<IpAddr> = match name {
+            "*" => Ok(IpAddr::from([0, 0, 0, 0])),
+            "::*" => Ok(IpAddr::from([0u16; 8])),
+            other => other.parse().map_err(|_| {
+                io::Error::new(io::ErrorKind::InvalidInput, format!("'{other}' is not an address to bind to"))
+            }),
+        };
+        match ip.and_then(|ip| open_address(SocketAddr::new(ip, config.port), config.tcp_backlog)) {
+            Ok(listener) => doors.push(Door::Tcp(listener)),
+            Err(error) if optional => tracing::debug!(%error, name, "an optional address is not available"),
+            Err(error) => {
+                let words = format!("could not listen on {name} port {}: {error}", config.port);
+                return Err(io::Error::new(error.kind(), words));
+            }
+        }
+    }
+    if doors.is_empty() {
+        return Err(io::Error::other("no address to listen on is available"));
+    }
+    Ok(())
+}
+
+fn open_address(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let domain = Domain::for_address(address);
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+fn open_unix(path: &Path, permissions: u32) -> io::Result<Door> {
+    // A socket left by an earlier run would refuse the address; anything else at the path is not ours to remove.
+    use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+    if std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()) {
+        std::fs::remove_file(path)?;
+    }
+    let named = |error: io::Error| {
+        io::Error::new(error.kind(), format!("could not listen on unix socket {}: {error}", path.display()))
+    };
+    let listener = UnixListener::bind(path).map_err(named)?;
+    if permissions != 0 {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(permissions)).map_err(named)?;
+    }
+    Ok(Door::Unix(listener, path.to_owned()))
+}
+
+fn accept(door: &Door) -> Option<(Stream, Option<SocketAddr>, String)> {
+    let accepted = match door {
+        Door::Tcp(listener) => listener.accept().map(|(stream, peer)| {
+            let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
+            (Stream::Tcp(stream), Some(peer), local)
+        }),
+        Door::Unix(listener, path) => {
+            listener.accept().map(|(stream, _)| (Stream::Unix(stream), None, format!("{}:0", path.display())))
+        }
+    };
+    match accepted {
+        Ok(accepted) => Some(accepted),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            std::thread::sleep(AFTER_FAILURE);
+            None
+        }
+    }
+}
+
+/// Why this client may not come in.
+fn refuse(node: &Node, stream: &Stream, peer: Option<&SocketAddr>) -> Option<&'static str> {
+    let config = node.config.current();
+    let is_local = matches!(stream, Stream::Unix(_)) || peer.is_some_and(|peer| is_loopback(peer.ip()));
+    if !node.clients.admit(config.maxclients as usize) {
+        return Some("-ERR max number of clients reached\r\n");
+    }
+    if config.protected_mode && config.requirepass.is_empty() && !is_local {
+        node.clients.give_back();
+        return Some(DENIED);
+    }
+    None
+}
+
+fn is_loopback(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => v4.is_loopback(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback()),
+    }
+}
+
+fn turn_away(mut stream: Stream, words: &str) {
+    // A courtesy: a socket that was just accepted takes a line, and if not, the client sees it closed.
+    let _ = stream.write(words.as_bytes());
+}
+
+/// The thread with the fewest connections, among as many threads as the number of clients deserves.
+fn choose(threads: usize, node: &Node) -> usize {
+    let threads = (node.clients.connected() / CONNECTIONS_PER_THREAD + 1).min(threads);
+    (0..threads).min_by_key(|thread| node.clients.on_thread(*thread)).unwrap_or(0)
+}
+
+fn place(
+    node: &Node,
+    mailboxes: &Mailboxes,
+    thread: usize,
+    stream: Stream,
+    peer: Option<SocketAddr>,
+    local: &str,
+) {
+    if let Stream::Tcp(tcp) = &stream {
+        prepare(tcp, node.config.current().tcp_keepalive_secs);
+    }
+    let is_unix = peer.is_none();
+    let addr = peer.map_or_else(|| local.to_owned(), |peer| peer.to_string());
+    let now_ms = node.clock.now_ms();
+    let client = Client::new(node.clients.next_id(), thread, stream.fd(), addr, local.to_owned(), now_ms);
+    client.set_flag(flag::UNIX_SOCKET, is_unix);
+    let client = Arc::new(client);
+    node.clients.add(&client);
+    mailboxes.send(thread, Message::Connected(stream, client));
+}
+
+fn prepare(tcp: &TcpStream, keepalive_secs: u32) {
+    // Slower without, but not wrong.
+    if let Err(error) = tcp.set_nodelay(true) {
+        tracing::debug!(%error, "no TCP_NODELAY");
+    }
+    if keepalive_secs > 0 {
+        let idle = Duration::from_secs(u64::from(keepalive_secs));
+        let interval = (idle / 3).max(Duration::from_secs(1));
+        let keepalive = TcpKeepalive::new().with_time(idle).with_interval(interval).with_retries(3);
+        if let Err(error) = SockRef::from(tcp).set_tcp_keepalive(&keepalive) {
+            tracing::debug!(%error, fd = tcp.as_raw_fd(), "no TCP keep-alive");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What other threads tell an I/O thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mio::Waker;
+use parking_lot::Mutex;
+use tarn_engine::Position;
+
+use super::stream::Stream;
+use crate::clients::Client;
+use crate::node::Post;
+
+pub enum Message {
+    /// A connection that is this thread's from now on.
+    Connected(Stream, Arc<Client>),
+    /// A worker is done with a client's command.
+    Completed {
+        connection: ConnectionId,
+        reply: Vec<u8>,
+        wrote: Option<Position>,
+    },
+    /// A line for every monitor of this thread.
+    Monitored(Arc<[u8]>),
+    /// Somebody was killed, or something else about clients changed.
+    Look,
+    /// More commits are durable, or none will be any more.
+    Durable,
+    Stop,
+}
+
+/// A connection's place on its thread, and whose it was when the message was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionId {
+    pub thread: usize,
+    pub place: usize,
+    pub client: u64,
+}
+
+pub struct Mailbox {
+    queue: Mutex<Vec<Message>>,
+    waker: Waker,
+    /// Set by the first message after a drain, so that a wake-up costs one system call per drain at most.
+    rung: AtomicBool,
+    durable: AtomicBool,
+}
+
+impl Mailbox {
+    pub fn new(waker: Waker) -> Mailbox {
+        Mailbox {
+            queue: Mutex::default(),
+            waker,
+            rung: AtomicBool::new(false),
+            durable: AtomicBool::new(false),
+        }
+    }
+
+    pub fn send(&self, message: Message) {
+        self.queue.lock().push(message);
+        self.ring();
+    }
+
+    /// [`Message::Durable`] without a queue entry: it may come thousands of times a second.
+    pub fn durable(&self) {
+        if !self.durable.swap(true, Ordering::AcqRel) {
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        if !self.rung.swap(true, Ordering::AcqRel)
+            && let Err(error) = self.waker.wake()
+        {
+            tracing::error!(%error, "an I/O thread cannot be woken");
+        }
+    }
+
+    /// Everything that was sent; `into` is emptied first and keeps its room.
+    pub fn drain(&self, into: &mut Vec<Message>) {
+        into.clear();
+        if !self.rung.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        std::mem::swap(&mut *self.queue.lock(), into);
+        if self.durable.swap(false, Ordering::AcqRel) {
+            into.push(Message::Durable);
+        }
+    }
+}
+
+/// All threads' mailboxes.
+pub struct Mailboxes {
+    pub threads: Vec<Arc<Mailbox>>,
+    pub on_stop: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Mailboxes {
+    pub fn send(&self, thread: usize, message: Message) {
+        if let Some(mailbox) = self.threads.get(thread) {
+            mailbox.send(message);
+        }
+    }
+}
+
+impl Post for Mailboxes {
+    fn wake(&self, thread: usize) {
+        self.send(thread, Message::Look);
+    }
+
+    fn wake_all(&self) {
+        for mailbox in &self.threads {
+            mailbox.send(Message::Look);
+        }
+    }
+
+    fn feed_monitors(&self, thread: usize, line: Arc<[u8]>) {
+        self.send(thread, Message::Monitored(line));
+    }
+
+    fn stop(&self) {
+        (self.on_stop)();
+    }
+}

@@ -1,0 +1,107 @@
+//! Threads for what may take long: cold reads, long commands, jobs of the server. Only the client that asked waits.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use tarn_resp::{OwnedArgs, Protocol};
+
+use super::mailbox::{ConnectionId, Mailboxes, Message};
+use crate::dispatch::execute::{Call, Lane, Why, write_error};
+use crate::dispatch::registry::{Registered, registry};
+use crate::dispatch::session::Job;
+use crate::error::Error;
+use crate::node::Node;
+
+/// A command that left its I/O thread.
+pub struct Task {
+    pub connection: ConnectionId,
+    pub protocol: Protocol,
+    pub work: Work,
+}
+
+pub enum Work {
+    Command {
+        command: &'static Registered,
+        named: usize,
+        words: OwnedArgs,
+        db: u16,
+        max_string_len: usize,
+        why: Why,
+    },
+    Job(Job),
+}
+
+#[derive(Clone)]
+pub struct Workers {
+    queue: Sender<Task>,
+}
+
+impl Workers {
+    pub fn submit(&self, task: Task) {
+        // The receivers live as long as the process takes commands.
+        if self.queue.send(task).is_err() {
+            tracing::warn!("a command came after the workers had ended");
+        }
+    }
+}
+
+/// Starts the pool. It ends when the last [`Workers`] is dropped.
+pub fn start(
+    node: &Arc<Node>,
+    mailboxes: &Arc<Mailboxes>,
+    count: usize,
+) -> std::io::Result<(Workers, Vec<JoinHandle<()>>)> {
+    let (queue, tasks) = unbounded();
+    let threads = (0..count.max(1))
+        .map(|i| {
+            let (node, mailboxes, tasks) = (Arc::clone(node), Arc::clone(mailboxes), tasks.clone());
+            std::thread::Builder::new()
+                .name(format!("worker-{i}"))
+                .spawn(move || serve(node, &mailboxes, &tasks))
+        })
+        .collect::<std::io::Result<Vec<_>>>()?;
+    Ok((Workers { queue }, threads))
+}
+
+fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
+    let counters = node.metrics.register(registry().total());
+    let mut lane = Lane::new(node, counters);
+    while let Ok(task) = tasks.recv() {
+        let connection = task.connection;
+        let mut reply = Vec::new();
+        let wrote = perform(&mut lane, task, &mut reply);
+        // A worker commits alone, so it also hands its commit on alone.
+        let wrote = if wrote {
+            match lane.node.engine.flush() {
+                Ok(position) => Some(position),
+                Err(error) => {
+                    reply.clear();
+                    write_error(&lane.node, &lane.counters, &Error::Engine(error), &mut reply);
+                    None
+                }
+            }
+        } else {
+            None
+        };
+        mailboxes.send(connection.thread, Message::Completed { connection, reply, wrote });
+    }
+}
+
+fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
+    let Task { protocol, work, .. } = task;
+    match work {
+        Work::Command { command, named, words, db, max_string_len, why } => {
+            let now_ms = lane.node.clock.now_ms();
+            let call = Call { command, named, words: words.view(), db, protocol, now_ms, max_string_len };
+            lane.run_on_worker(call, why, reply)
+        }
+        Work::Job(job) => {
+            match job(&lane.node) {
+                Ok(answer) => answer.write(protocol, &[], reply),
+                Err(error) => write_error(&lane.node, &lane.counters, &error, reply),
+            }
+            false
+        }
+    }
+}
