@@ -1,6 +1,6 @@
 //! All commands, found by name.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
 
 use hashbrown::HashTable;
@@ -56,9 +56,7 @@ impl Hasher for NameState {
 
 impl NameHasher {
     fn hash(self, lower: &[u8]) -> u64 {
-        let mut state = self.build_hasher();
-        lower.hash(&mut state);
-        state.finish()
+        self.hash_one(lower)
     }
 }
 
