@@ -135,6 +135,7 @@ pub trait Read {
     ) -> Result<()>;
 
     /// Calls `each(key, value)` for at most `limit` rows of the range, in key order or backwards, until it breaks.
+    #[allow(clippy::type_complexity)] // spelt out: it says what is called
     fn scan(
         &self,
         space: Space,
