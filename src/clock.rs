@@ -17,7 +17,7 @@ impl Clock {
     }
 
     pub fn now_us(&self) -> u64 {
-        #[allow(clippy::disallowed_methods)]
+        #[allow(clippy::disallowed_methods, reason = "this is the clock")]
         let since_epoch =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let offset_us = self.offset_ms.load(Ordering::Relaxed).saturating_mul(1000);

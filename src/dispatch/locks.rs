@@ -63,7 +63,7 @@ impl StripeSet {
 
 /// Held stripes, released on drop.
 #[derive(Default)]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "guards are only ever dropped")]
 pub struct Held<'a> {
     shared: SmallVec<[RwLockReadGuard<'a, ()>; 1]>,
     exclusive: SmallVec<[RwLockWriteGuard<'a, ()>; 1]>,
