@@ -9,10 +9,10 @@ use tarn_resp::{Args as Words, Protocol};
 use super::args::Args;
 use super::locks::{Held, Mode, Patience, StripeSet};
 use super::registry::Registered;
-use super::spec::{ReadFn, Run, WriteFn};
+use super::spec::{ReadFn, Run};
 use crate::encoding::slot;
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Place, ReadCx, Source, Tally, View as _, WriteCx, stripe_of};
+use crate::keyspace::{Env, Place, ReadCx, Source, Tally, WriteCx, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::reply::Reply;
@@ -155,83 +155,35 @@ impl Lane {
         wait: Wait,
         place: Place,
     ) -> Result<Option<(Reply, bool)>> {
-        let node = Arc::clone(&self.node);
+        let Lane { node, counters, arena } = self;
         let mode = if call.command.spec.is_write() { Mode::Exclusive } else { Mode::Shared };
-        let Some(_held) = lock(&node, &call, mode, patience) else { return Ok(None) };
+        let Some(_held) = lock(node, &call, mode, patience) else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
         let env = node.env(&call, place).ok_or(Error::DbOutOfRange)?;
+        let args = Args::new(call.words, call.named);
         match call.command.spec.run {
             Run::Read(handler) => {
                 let source = Source::Live(node.engine.begin_read(wait));
-                self.read(call, handler, env, source).map(|reply| Some((reply, false)))
+                read(counters, arena, env, source, handler, args).map(|reply| Some((reply, false)))
             }
-            Run::Write(handler) => self.write(&node, call, handler, env, wait).map(Some),
+            Run::Write(handler) => {
+                let done = write(node, counters, arena, env, wait, |cx| handler(cx, args));
+                done.map(Some)
+            }
             Run::Session(_) | Run::Container => Err(Error::Damaged("a command without a handler")),
         }
     }
 
-    fn read(&mut self, call: Call<'_>, handler: ReadFn, env: Env<'_>, source: Source<'_>) -> Result<Reply> {
-        self.arena.clear();
-        let mut cx = ReadCx::new(env, source, &mut self.arena);
-        let reply = handler(&mut cx, Args::new(call.words, call.named));
-        let tally = cx.into_tally();
-        if reply.is_ok() {
-            self.count(tally);
-        }
-        reply
-    }
-
     /// A long read holds its locks only until it has a snapshot.
     fn read_snapshot(&mut self, call: Call<'_>, handler: ReadFn) -> Result<Reply> {
-        let node = Arc::clone(&self.node);
+        let Lane { node, counters, arena } = self;
         let (snapshot, env) = {
-            let _held = lock(&node, &call, Mode::Shared, Patience::Unlimited);
+            let _held = lock(node, &call, Mode::Shared, Patience::Unlimited);
             let env = node.env(&call, Place::Worker).ok_or(Error::DbOutOfRange)?;
             (node.engine.snapshot()?, env)
         };
-        self.read(call, handler, env, Source::Snapshot(&snapshot))
-    }
-
-    fn write(
-        &mut self,
-        node: &Node,
-        call: Call<'_>,
-        handler: WriteFn,
-        env: Env<'_>,
-        wait: Wait,
-    ) -> Result<(Reply, bool)> {
-        let mut conflicts = 0;
-        loop {
-            self.arena.clear();
-            let mut cx = WriteCx::new(env, node.engine.begin_write(wait), &mut self.arena);
-            let outcome = handler(&mut cx, Args::new(call.words, call.named));
-            let committed = outcome.and_then(|reply| {
-                let (txn, effects, tally) = cx.finish();
-                if !txn.is_dirty() {
-                    return Ok((reply, false, tally));
-                }
-                txn.commit()?;
-                node.keyspace.databases.apply(&effects.remapped);
-                Ok((reply, true, tally))
-            });
-            match committed {
-                Ok((reply, wrote, tally)) => {
-                    self.count(tally);
-                    self.counters.writes.add(u64::from(wrote));
-                    return Ok((reply, wrote));
-                }
-                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn count(&self, tally: Tally) {
-        if tally != Tally::default() {
-            self.counters.hits.add(u64::from(tally.hits));
-            self.counters.misses.add(u64::from(tally.misses));
-            self.counters.expired.add(u64::from(tally.expired));
-        }
+        let args = Args::new(call.words, call.named);
+        read(counters, arena, env, Source::Snapshot(&snapshot), handler, args)
     }
 
     /// Runs something of the server's own, not a client's command, in a transaction: under the stripes given, with
@@ -240,56 +192,20 @@ impl Lane {
         &mut self,
         stripes: &StripeSet,
         db: u16,
-        mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+        work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<T> {
-        let node = Arc::clone(&self.node);
+        let Lane { node, counters, arena } = self;
         let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
-        let db = node.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?;
-        let mut conflicts = 0;
-        loop {
-            self.arena.clear();
-            let env = Env {
-                keyspace: &node.keyspace,
-                db,
-                now_ms: node.clock.now_ms(),
-                place: Place::Worker,
-                max_string_len: usize::MAX,
-            };
-            let mut cx = WriteCx::new(env, node.engine.begin_write(Wait::Allowed), &mut self.arena);
-            let done = work(&mut cx).and_then(|value| {
-                let (txn, effects, tally) = cx.finish();
-                if txn.is_dirty() {
-                    txn.commit()?;
-                    node.keyspace.databases.apply(&effects.remapped);
-                }
-                Ok((value, tally))
-            });
-            match done {
-                Ok((value, tally)) => {
-                    self.count(tally);
-                    return Ok(value);
-                }
-                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
-                Err(error) => return Err(error),
-            }
-        }
+        let env = node.own_env(db)?;
+        write(node, counters, arena, env, Wait::Allowed, work).map(|(value, _)| value)
     }
 
     /// As [`Lane::transact`], reading only and without locks.
     pub fn look<T>(&mut self, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
-        self.arena.clear();
-        let db = self.node.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?;
-        let env = Env {
-            keyspace: &self.node.keyspace,
-            db,
-            now_ms: self.node.clock.now_ms(),
-            place: Place::Worker,
-            max_string_len: usize::MAX,
-        };
-        let source = Source::Live(self.node.engine.begin_read(Wait::Allowed));
-        let mut cx = ReadCx::new(env, source, &mut self.arena);
-        debug_assert!(cx.arena().is_empty());
-        work(&mut cx)
+        let Lane { node, arena, .. } = self;
+        arena.clear();
+        let source = Source::Live(node.engine.begin_read(Wait::Allowed));
+        work(&mut ReadCx::new(node.own_env(db)?, source, arena))
     }
 }
 
@@ -302,6 +218,74 @@ impl Node {
             place,
             max_string_len: call.max_string_len,
         })
+    }
+
+    /// For the server's own work.
+    fn own_env(&self, db: u16) -> Result<Env<'_>> {
+        Ok(Env {
+            keyspace: &self.keyspace,
+            db: self.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?,
+            now_ms: self.clock.now_ms(),
+            place: Place::Worker,
+            max_string_len: usize::MAX,
+        })
+    }
+}
+
+fn read(
+    counters: &ThreadCounters,
+    arena: &mut Vec<u8>,
+    env: Env<'_>,
+    source: Source<'_>,
+    handler: ReadFn,
+    args: Args<'_>,
+) -> Result<Reply> {
+    arena.clear();
+    let mut cx = ReadCx::new(env, source, arena);
+    let reply = handler(&mut cx, args)?;
+    count(counters, cx.into_tally());
+    Ok(reply)
+}
+
+/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written.
+fn write<T>(
+    node: &Node,
+    counters: &ThreadCounters,
+    arena: &mut Vec<u8>,
+    env: Env<'_>,
+    wait: Wait,
+    mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+) -> Result<(T, bool)> {
+    let mut conflicts = 0;
+    loop {
+        arena.clear();
+        let mut cx = WriteCx::new(env, node.engine.begin_write(wait), arena);
+        let done = work(&mut cx).and_then(|value| {
+            let (txn, effects, tally) = cx.finish();
+            let dirty = txn.is_dirty();
+            if dirty {
+                txn.commit()?;
+                node.keyspace.databases.apply(&effects.remapped);
+            }
+            Ok((value, dirty, tally))
+        });
+        match done {
+            Ok((value, dirty, tally)) => {
+                count(counters, tally);
+                counters.writes.add(u64::from(dirty));
+                return Ok((value, dirty));
+            }
+            Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn count(counters: &ThreadCounters, tally: Tally) {
+    if tally != Tally::default() {
+        counters.hits.add(u64::from(tally.hits));
+        counters.misses.add(u64::from(tally.misses));
+        counters.expired.add(u64::from(tally.expired));
     }
 }
 

@@ -100,13 +100,14 @@ impl Connection {
 
     /// Everything answered so far waits for this position.
     pub fn hold(&mut self, position: Position) {
-        if self.holds.is_empty() {
-            self.released = self.sent;
+        let end = self.output.len();
+        match self.holds.back() {
+            None if end > self.sent => self.released = self.sent,
+            Some((_, held)) if end > *held => {}
+            // Nothing new was answered.
+            _ => return,
         }
-        match self.holds.back_mut() {
-            Some((last, end)) if *last == position => *end = self.output.len(),
-            _ => self.holds.push_back((position, self.output.len())),
-        }
+        self.holds.push_back((position, end));
     }
 
     /// Sends what may be sent.
@@ -136,6 +137,7 @@ impl Connection {
         self.output.clear();
         self.sent = 0;
         self.released = 0;
+        self.holds.clear();
         Sent::Everything(total)
     }
 
