@@ -14,6 +14,7 @@ mod faults;
 mod reads;
 mod scan;
 mod store;
+mod sweep;
 mod transaction;
 
 #[cfg(test)]
@@ -29,11 +30,13 @@ pub use faults::{Call, Fault, Faults, Injected, Rates};
 pub use transaction::{MemoryRead, MemorySnapshot, MemoryWrite};
 
 use crate::{
-    Durability, Engine, Error, MemoryBudget, Notify, Position, Range, Result, Space, SpaceDef, Stats, Wait,
+    Durability, Engine, Error, Filter, MemoryBudget, Notify, Position, Range, Result, Space, SpaceDef, Stats,
+    Wait,
 };
 use active::Active;
 use faults::Injector;
 use store::{Rows, Store};
+use sweep::Sweeper;
 
 /// Rows that one hold of the lock removes in [`Engine::delete_range`]: bounds how long other calls wait.
 const DELETE_RANGE_STEP_ROWS: usize = 1024;
@@ -55,8 +58,9 @@ struct Shared {
     active: Mutex<Active>,
     /// The last commit whose rows are in the store.
     position: AtomicU64,
-    /// Superseded versions that wait to be reclaimed; a hint that spares the lock.
-    garbage: AtomicU64,
+    /// From which oldest reader on there is something to reclaim; spares the lock where there is not.
+    reclaimable_at: AtomicU64,
+    sweeper: Sweeper,
     /// Whether a call must look further before it may go on: closed, or faults are set.
     guarded: AtomicBool,
     closed: AtomicBool,
@@ -72,7 +76,8 @@ impl MemoryEngine {
                 store: RwLock::new(Store::new(spaces.len())),
                 active: Mutex::new(Active::default()),
                 position: AtomicU64::new(0),
-                garbage: AtomicU64::new(0),
+                reclaimable_at: AtomicU64::new(u64::MAX),
+                sweeper: Sweeper::default(),
                 guarded: AtomicBool::new(false),
                 closed: AtomicBool::new(false),
                 injector: Injector::default(),
@@ -89,6 +94,12 @@ impl MemoryEngine {
         engine
     }
 
+    /// Lets a background thread drop the rows that `filter` judges to be garbage, as compaction does elsewhere.
+    /// Once only; a second call changes nothing.
+    pub fn set_filter(&self, filter: Arc<dyn Filter>) -> Result<()> {
+        sweep::start(&self.shared, filter)
+    }
+
     /// Replaces the faults; [`Faults::none`] ends them. What was injected so far stays counted.
     pub fn set_faults(&self, faults: Faults) {
         self.shared.injector.set(faults);
@@ -100,9 +111,15 @@ impl MemoryEngine {
         self.shared.injector.injected()
     }
 
-    /// Superseded versions that are kept for open transactions and snapshots, or not reclaimed yet.
-    pub fn old_versions(&self) -> u64 {
-        self.shared.garbage.load(Ordering::Acquire)
+    /// Writes whose row has older versions for open transactions and snapshots, or not reclaimed yet.
+    pub fn superseded(&self) -> usize {
+        self.shared.store.read().superseded_len()
+    }
+}
+
+impl Drop for MemoryEngine {
+    fn drop(&mut self) {
+        self.shared.sweeper.stop();
     }
 }
 
@@ -149,19 +166,20 @@ impl Shared {
             store.apply(at, space, rows, readers);
         }
         self.position.store(at, Ordering::Release);
-        self.garbage.store(store.garbage_len(), Ordering::Release);
+        self.reclaimable_at.store(store.reclaimable_at(), Ordering::Release);
+        self.sweeper.wake_if_due(store);
         Position(at)
     }
 
     /// Reclaims versions that nobody can see any more, at most `limit` of them; whether some may be left.
     fn reclaim(&self, limit: usize) -> bool {
-        if self.garbage.load(Ordering::Acquire) == 0 {
+        if self.reclaimable_at.load(Ordering::Acquire) > self.active.lock().oldest() {
             return false;
         }
         let mut store = self.store.write();
         let oldest = self.active.lock().oldest();
         let more = store.reclaim(oldest, limit);
-        self.garbage.store(store.garbage_len(), Ordering::Release);
+        self.reclaimable_at.store(store.reclaimable_at(), Ordering::Release);
         more
     }
 }
@@ -234,7 +252,9 @@ impl Engine for MemoryEngine {
         }
     }
 
-    fn suggest_compaction(&self, _space: Space, _range: Range<'_>) {}
+    fn suggest_compaction(&self, space: Space, range: Range<'_>) {
+        self.shared.sweeper.ask(space, range);
+    }
 
     fn checkpoint(&self, _path: &Path) -> Result<()> {
         self.shared.admit(Call::Other, Wait::Allowed)?;
@@ -250,10 +270,13 @@ impl Engine for MemoryEngine {
     }
 
     fn close(&self) -> Result<()> {
-        // Under the lock, so that a commit either is complete when this returns or fails.
-        let _store = self.shared.store.write();
-        self.shared.closed.store(true, Ordering::Release);
-        self.shared.guarded.store(true, Ordering::Release);
+        {
+            // Under the lock, so that a commit either is complete when this returns or fails.
+            let _store = self.shared.store.write();
+            self.shared.closed.store(true, Ordering::Release);
+            self.shared.guarded.store(true, Ordering::Release);
+        }
+        self.shared.sweeper.stop();
         Ok(())
     }
 }

@@ -43,7 +43,7 @@ impl ReadSet {
         self.points.iter().any(|(space, key)| store.changed(*space, key, since))
             || (!self.ranges.is_empty()
                 && store
-                    .written(since)
+                    .written_since(since)
                     .any(|(space, key)| self.ranges.iter().any(|range| range.contains(space, key))))
     }
 }

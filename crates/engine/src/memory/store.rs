@@ -29,7 +29,22 @@ impl Version {
         version.value.as_deref()
     }
 
-    /// Drops what is behind the version that a reader at `oldest` sees.
+    /// Links the version that this one supersedes, as far as somebody can read it; how many bytes that freed.
+    fn put_before(&mut self, mut before: Version, readers: Option<Readers>) -> u64 {
+        let Some(readers) = readers else {
+            return before.forget_before(u64::MAX) + value_bytes(&before.value);
+        };
+        let mut freed = 0;
+        if before.at <= readers.newest {
+            self.older = Some(Box::new(before));
+        } else {
+            freed += value_bytes(&before.value);
+            self.older = before.older.take();
+        }
+        freed + self.forget_before(readers.oldest)
+    }
+
+    /// Drops what is behind the version that a reader at `oldest` sees; how many bytes that freed.
     fn forget_before(&mut self, oldest: u64) -> u64 {
         let mut version = self;
         while version.at > oldest {
@@ -62,6 +77,8 @@ pub(super) struct Store {
     /// check its scans against, and which versions to reclaim.
     superseded: VecDeque<Superseded>,
     bytes: u64,
+    /// Rows written or deleted since this was last taken.
+    written: u64,
 }
 
 impl Store {
@@ -70,6 +87,7 @@ impl Store {
             spaces: std::iter::repeat_with(BTreeMap::new).take(spaces).collect(),
             superseded: VecDeque::new(),
             bytes: 0,
+            written: 0,
         }
     }
 
@@ -89,63 +107,40 @@ impl Store {
     }
 
     /// The rows that were written since, of those that a transaction which began then must know of.
-    pub(super) fn written(&self, since: u64) -> impl Iterator<Item = (Space, &[u8])> {
+    pub(super) fn written_since(&self, since: u64) -> impl Iterator<Item = (Space, &[u8])> {
         let first = self.superseded.partition_point(|row| row.at <= since);
         self.superseded.range(first..).map(|row| (row.space, &*row.key))
     }
 
     /// Writes the rows of a commit at `at`, which is newer than everything in the store.
     pub(super) fn apply(&mut self, at: u64, space: Space, rows: Rows, readers: Option<Readers>) {
+        let Some(map) = self.spaces.get_mut(usize::from(space.0)) else { return };
         for (key, value) in rows {
-            self.apply_row(at, space, key, value, readers);
-        }
-    }
-
-    fn apply_row(
-        &mut self,
-        at: u64,
-        space: Space,
-        key: Box<[u8]>,
-        value: Option<Box<[u8]>>,
-        readers: Option<Readers>,
-    ) {
-        let Some(rows) = self.spaces.get_mut(usize::from(space.0)) else { return };
-        if readers.is_some() {
-            self.superseded.push_back(Superseded { at, space, key: key.clone() });
-        }
-        let added = value_bytes(&value);
-        match rows.entry(key) {
-            btree_map::Entry::Vacant(entry) => {
-                // What never existed needs no tombstone.
-                if value.is_some() {
-                    self.bytes += added + key_bytes(entry.key());
+            let exists = map.get(&key).is_some_and(|row| row.value.is_some());
+            if value.is_none() && !exists {
+                // Nobody can tell the difference.
+                continue;
+            }
+            if readers.is_some() {
+                self.superseded.push_back(Superseded { at, space, key: key.clone() });
+            }
+            self.written += 1;
+            self.bytes += value_bytes(&value);
+            match map.entry(key) {
+                btree_map::Entry::Vacant(entry) => {
+                    self.bytes += key_bytes(entry.key());
                     entry.insert(Version { at, value, older: None });
                 }
-            }
-            btree_map::Entry::Occupied(mut entry) => match readers {
-                None => {
-                    self.bytes -= entry.get_mut().forget_before(at) + value_bytes(&entry.get().value);
-                    if value.is_some() {
-                        self.bytes += added;
-                        entry.insert(Version { at, value, older: None });
-                    } else {
+                btree_map::Entry::Occupied(mut entry) => {
+                    let row = entry.get_mut();
+                    let before = std::mem::replace(row, Version { at, value, older: None });
+                    self.bytes -= row.put_before(before, readers);
+                    if readers.is_none() && row.value.is_none() {
                         self.bytes -= key_bytes(entry.key());
                         entry.remove();
                     }
                 }
-                Some(readers) => {
-                    let row = entry.get_mut();
-                    let before = std::mem::replace(row, Version { at, value, older: None });
-                    self.bytes += added;
-                    if before.at <= readers.newest {
-                        row.older = Some(Box::new(before));
-                    } else {
-                        self.bytes -= value_bytes(&before.value);
-                        row.older = before.older;
-                    }
-                    self.bytes -= row.forget_before(readers.oldest);
-                }
-            },
+            }
         }
     }
 
@@ -193,8 +188,33 @@ impl Store {
         !self.superseded.is_empty()
     }
 
-    pub(super) fn garbage_len(&self) -> u64 {
-        self.superseded.len() as u64
+    /// From which oldest reader on there is something to reclaim.
+    pub(super) fn reclaimable_at(&self) -> u64 {
+        self.superseded.front().map_or(u64::MAX, |row| row.at)
+    }
+
+    pub(super) fn superseded_len(&self) -> usize {
+        self.superseded.len()
+    }
+
+    pub(super) fn spaces(&self) -> usize {
+        self.spaces.len()
+    }
+
+    pub(super) fn last_key(&self, space: Space) -> Option<Vec<u8>> {
+        self.space(space).ok()?.last_key_value().map(|(key, _)| key.to_vec())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.spaces.iter().map(BTreeMap::len).sum()
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    pub(super) fn reset_written(&mut self) {
+        self.written = 0;
     }
 
     /// Memory of the rows, about.

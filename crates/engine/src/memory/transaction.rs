@@ -31,6 +31,7 @@ pub struct MemoryWrite<'e> {
     began: u64,
     /// Whether versions are still kept for it.
     open: bool,
+    committed_rows: usize,
     /// By space, as far as there are rows.
     own: Vec<Rows>,
     reads: RefCell<ReadSet>,
@@ -130,7 +131,15 @@ impl Drop for MemorySnapshot {
 impl<'e> MemoryWrite<'e> {
     pub(super) fn new(shared: &'e Shared, wait: Wait) -> Self {
         let began = shared.active.lock().enter();
-        MemoryWrite { shared, wait, began, open: true, own: Vec::new(), reads: RefCell::default() }
+        MemoryWrite {
+            shared,
+            wait,
+            began,
+            open: true,
+            committed_rows: 0,
+            own: Vec::new(),
+            reads: RefCell::default(),
+        }
     }
 
     fn view(&self) -> Result<View<'_>> {
@@ -160,8 +169,8 @@ impl<'e> MemoryWrite<'e> {
         let mut store = self.shared.store.write();
         // Again, now that nothing can come between: no commit slips in behind a close.
         self.shared.check_open()?;
-        for space in 0..own.len() {
-            store.space(Space(space as u8))?;
+        if let Some(last) = own.len().checked_sub(1) {
+            store.space(Space(last as u8))?;
         }
         let mut active = self.shared.active.lock();
         if active.current() != self.began && self.conflicts(&store, &own) {
@@ -169,6 +178,7 @@ impl<'e> MemoryWrite<'e> {
         }
         // What it read itself need not be kept for it any more.
         self.open = false;
+        self.committed_rows = own.iter().map(Rows::len).sum();
         active.leave(self.began);
         Ok(self.shared.append(
             &mut store,
@@ -255,6 +265,7 @@ impl Drop for MemoryWrite<'_> {
         if self.open {
             self.shared.active.lock().leave(self.began);
         }
-        self.shared.reclaim(RECLAIM_AFTER_WRITE_ROWS);
+        // Twice what it wrote, so that what waits cannot grow for ever.
+        self.shared.reclaim(RECLAIM_AFTER_WRITE_ROWS.max(2 * self.committed_rows));
     }
 }
