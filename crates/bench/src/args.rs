@@ -11,6 +11,7 @@ make bench ARGS=\"...\"
   --check              exit with an error when a target is missed
   --quick              fewer rounds and requests: a look, not a measurement
   --server PATH        the server under test (default: the tarn beside this program); a redis-server works too
+  --server-args WORDS  further options for it, in one word: \"--io-threads 1 --engine memory\"
   --redis PATH         the server to compare with (default: redis-server)
   --dir PATH           where the servers' data goes (default: the system's temporary folder)
 
@@ -34,6 +35,7 @@ pub struct Args {
     pub check: bool,
     pub quick: bool,
     pub server: Option<PathBuf>,
+    pub server_args: Vec<String>,
     pub redis: PathBuf,
     pub dir: PathBuf,
     pub only: Vec<String>,
@@ -54,6 +56,7 @@ impl Default for Args {
             check: false,
             quick: false,
             server: None,
+            server_args: Vec::new(),
             redis: "redis-server".into(),
             dir: std::env::temp_dir(),
             only: Vec::new(),
@@ -86,6 +89,9 @@ impl Args {
                 }
                 "--suite" => args.suite = value()?,
                 "--server" => args.server = Some(value()?.into()),
+                "--server-args" => {
+                    args.server_args = value()?.split_whitespace().map(str::to_owned).collect()
+                }
                 "--redis" => args.redis = value()?.into(),
                 "--dir" => args.dir = value()?.into(),
                 "--only" => args.only = value()?.split(',').map(str::to_ascii_uppercase).collect(),

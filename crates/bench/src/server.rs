@@ -46,7 +46,9 @@ impl Server {
             Some(path) => path.clone(),
             None => std::env::current_exe()?.with_file_name("tarn"),
         };
-        Server::start(Kind::of(&program), program, args, options)
+        let extra = args.server_args.iter().map(String::as_str);
+        let options: Vec<&str> = options.iter().copied().chain(extra).collect();
+        Server::start(Kind::of(&program), program, args, &options)
     }
 
     /// redis-server with the durability that Tarn has by default.
