@@ -1,0 +1,122 @@
+//! When two replies count as the same, and the table of differences that are meant.
+
+use std::fmt;
+
+use super::play::{Outcome, Step};
+use crate::value::Value;
+
+/// Two clocks, and a busy machine between them.
+const TOLERANCE_MS: i64 = 5_000;
+
+/// A difference that is meant. Each is described in docs/differences.md, under the heading named here.
+struct Difference {
+    /// The heading in docs/differences.md.
+    documented: &'static str,
+    applies: fn(args: &[Vec<u8>], tarn: &Value, redis: &Value) -> bool,
+}
+
+const EXPECTED_DIFFERENCES: &[Difference] = &[];
+
+#[derive(Debug, Clone)]
+pub struct Mismatch {
+    /// Which step; the number of steps where the data at the end differs.
+    pub at: usize,
+    command: String,
+    tarn: String,
+    redis: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n    tarn:  {}\n    redis: {}", self.command, self.tarn, self.redis)
+    }
+}
+
+pub fn step(at: usize, step: &Step, [tarn, redis]: [Outcome; 2]) -> Option<Mismatch> {
+    let same = match (&tarn, &redis) {
+        (Outcome::Reply(tarn), Outcome::Reply(redis)) => same(step, tarn, redis),
+        // A server that stopped answering is a finding, also when both did.
+        _ => false,
+    };
+    let mismatch =
+        || Mismatch { at, command: step.to_line(), tarn: tarn.to_string(), redis: redis.to_string() };
+    (!same).then(mismatch)
+}
+
+fn same(step: &Step, tarn: &Value, redis: &Value) -> bool {
+    let Step::Command(args) = step else { return tarn == redis };
+    let name = args.first().map(|name| name.to_ascii_uppercase()).unwrap_or_default();
+    let alike = match name.as_slice() {
+        b"KEYS" => sorted(tarn) == sorted(redis),
+        b"TTL" | b"EXPIRETIME" => close(tarn, redis, TOLERANCE_MS / 1000),
+        b"PTTL" | b"PEXPIRETIME" => close(tarn, redis, TOLERANCE_MS),
+        b"OBJECT" => close(tarn, redis, TOLERANCE_MS / 1000),
+        b"HELLO" => without_identity(tarn) == without_identity(redis),
+        _ => tarn == redis,
+    };
+    alike || EXPECTED_DIFFERENCES.iter().any(|difference| (difference.applies)(args, tarn, redis))
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut items = items.clone();
+            items.sort();
+            Value::Array(items)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Equal, or both a time (none and missing are below zero) and near each other.
+fn close(tarn: &Value, redis: &Value, tolerance: i64) -> bool {
+    match (tarn, redis) {
+        (Value::Int(a), Value::Int(b)) if *a >= 0 && *b >= 0 => a.abs_diff(*b) <= tolerance as u64,
+        _ => tarn == redis,
+    }
+}
+
+/// HELLO's reply without the connection's number and the server's version.
+fn without_identity(value: &Value) -> Value {
+    let flat: Vec<Value> = match value {
+        Value::Array(items) => items.clone(),
+        Value::Map(pairs) => pairs.iter().flat_map(|(k, v)| [k.clone(), v.clone()]).collect(),
+        other => return other.clone(),
+    };
+    let kept = flat
+        .chunks(2)
+        .filter(|pair| !matches!(pair[0].bytes(), Some(b"id" | b"version")))
+        .flat_map(<[Value]>::to_vec)
+        .collect();
+    if matches!(value, Value::Map(_)) { Value::Push(kept) } else { Value::Array(kept) }
+}
+
+/// The whole data after a script.
+pub fn data(
+    at: usize,
+    tarn: &[(usize, Vec<u8>, Value, Value)],
+    redis: &[(usize, Vec<u8>, Value, Value)],
+) -> Option<Mismatch> {
+    let row_same = |(a, b): (&(usize, Vec<u8>, Value, Value), &(usize, Vec<u8>, Value, Value))| {
+        (a.0, &a.1, &a.2) == (b.0, &b.1, &b.2) && close(&a.3, &b.3, TOLERANCE_MS)
+    };
+    if tarn.len() == redis.len() && tarn.iter().zip(redis).all(row_same) {
+        return None;
+    }
+    let show = |mine: &[(usize, Vec<u8>, Value, Value)], other: &[(usize, Vec<u8>, Value, Value)]| {
+        let rows: Vec<String> = mine
+            .iter()
+            .filter(|row| !other.iter().any(|o| row_same((row, o))))
+            .map(|(db, key, value, at)| {
+                format!("db {db} {} = {value} expires {at}", crate::value::quote(key))
+            })
+            .collect();
+        rows.join("; ")
+    };
+    Some(Mismatch {
+        at,
+        command: "the data at the end".into(),
+        tarn: show(tarn, redis),
+        redis: show(redis, tarn),
+    })
+}

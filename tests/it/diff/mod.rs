@@ -1,0 +1,142 @@
+//! The differential tester: random scripts, played to Tarn and to redis-server, must be answered alike.
+//!
+//! A script is a list of [`Step`]s, grown from a [`grammar`] by a seed. Both servers start empty, get the same pipelines over
+//! the same protocol, and every reply is [compared](compare); at the end the data itself is. A difference is [shrunk](shrink)
+//! to the fewest and shortest commands that show it and printed as wire lines with the seed that finds it again.
+//!
+//! Script number `i` of a test has the seed `base + i`, which also decides the engine and the protocol, so a reported seed used
+//! as `TARN_DIFF_SEED` is the first script of its test. `TARN_DIFF_COMMANDS` sets how many commands all tests together play.
+
+mod compare;
+mod grammar;
+mod play;
+mod raw;
+mod shrink;
+
+use crate::harness::pool;
+use crate::harness::{ENGINES, Program};
+use crate::rng::Rng;
+use compare::Mismatch;
+use grammar::Family;
+use play::{Script, Step};
+
+/// What `cargo test` plays in all.
+const DEFAULT_COMMANDS: usize = 100_000;
+const SCRIPT_STEPS: usize = 200;
+
+fn env_number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+}
+
+fn commands() -> usize {
+    env_number("TARN_DIFF_COMMANDS").map_or(DEFAULT_COMMANDS, |n| n as usize)
+}
+
+/// How a script is played: decided by its seed, so that the seed alone repeats it.
+#[derive(Debug, Clone, Copy)]
+struct Setup {
+    program: Program,
+    resp3: bool,
+}
+
+impl Setup {
+    fn of(seed: u64) -> Setup {
+        let program = match std::env::var("TARN_CHECK_AGAINST") {
+            // The tester itself is tested by comparing redis-server with redis-server.
+            Ok(_) => Program::Redis,
+            Err(_) => ENGINES[(seed % 2) as usize],
+        };
+        Setup { program, resp3: seed / 2 % 2 == 1 }
+    }
+}
+
+/// Plays `share` percent of all commands, in scripts over these families.
+fn differential(name: &str, base: Option<u64>, families: &[&Family], share: usize) {
+    let base = env_number("TARN_DIFF_SEED").or(base).unwrap_or_else(Rng::fresh_seed);
+    let mut left = (commands() * share / 100).max(1);
+    println!("differential {name}: {left} commands from seed {base}");
+    let mut seed = base;
+    while left > 0 {
+        let steps = left.min(SCRIPT_STEPS);
+        let script = grammar::script(&mut Rng::new(seed), families, steps);
+        run_one(name, seed, script);
+        left -= steps;
+        seed += 1;
+    }
+}
+
+fn run_one(name: &str, seed: u64, script: Script) {
+    let setup = Setup::of(seed);
+    let mut tarn = pool::take(setup.program);
+    let mut redis = pool::take(Program::Redis);
+    let mut play = |script: &Script| play::compare(&mut tarn.server, &mut redis.server, setup.resp3, script);
+    let Some(first) = play(&script) else { return };
+    let (script, mismatch) = shrink::shrink(script, first, &mut play);
+    report(name, seed, setup, &script, &mismatch);
+}
+
+fn report(name: &str, seed: u64, setup: Setup, script: &Script, mismatch: &Mismatch) -> ! {
+    let lines: Vec<String> = script.steps.iter().map(Step::to_line).collect();
+    panic!(
+        "{} and redis-server differ over RESP{}, seed {seed}, shrunk to {} commands, in groups of {:?}:\n\
+         \n    {}\n\n{mismatch}\n\nagain: TARN_DIFF_SEED={seed} TARN_DIFF_COMMANDS=1 cargo test --test it \
+         diff::differential_{name} -- --nocapture",
+        setup.program.name(),
+        if setup.resp3 { 3 } else { 2 },
+        script.steps.len(),
+        script.groups,
+        lines.join(" | "),
+    );
+}
+
+#[test]
+fn differential_string() {
+    differential("string", Some(1_000_000), &[&grammar::STRING], 20);
+}
+
+#[test]
+fn differential_bits() {
+    differential("bits", Some(2_000_000), &[&grammar::BITS], 15);
+}
+
+#[test]
+fn differential_keys() {
+    differential("keys", Some(3_000_000), &[&grammar::KEYS], 20);
+}
+
+#[test]
+fn differential_connection() {
+    differential("connection", Some(4_000_000), &[&grammar::CONNECTION], 5);
+}
+
+#[test]
+fn differential_mixed() {
+    differential("mixed", Some(5_000_000), grammar::ALL, 20);
+}
+
+/// A new seed each time; it is printed.
+#[test]
+fn differential_new() {
+    differential("new", None, grammar::ALL, 20);
+}
+
+#[test]
+fn differential_raw() {
+    let base = env_number("TARN_DIFF_SEED").unwrap_or(6_000_000);
+    let cases = (commands() / 100).max(1) as u64;
+    println!("differential raw: {cases} byte streams from seed {base}");
+    for seed in base..base + cases {
+        raw::run_one(seed, Setup::of(seed).program);
+    }
+}
+
+#[test]
+fn differential_raw_new() {
+    let base = env_number("TARN_DIFF_SEED").unwrap_or_else(Rng::fresh_seed);
+    let cases = (commands() / 200).max(1) as u64;
+    println!("differential raw_new: {cases} byte streams from seed {base}");
+    for seed in base..base + cases {
+        raw::run_one(seed, Setup::of(seed).program);
+    }
+}
