@@ -93,7 +93,7 @@ fn stream(rng: &mut Rng) -> Vec<u8> {
     let mut out = Vec::new();
     for _ in 0..=rng.below(5) {
         if rng.percent(70) {
-            out.extend(encode(*rng.pick(COMMANDS)));
+            out.extend(encode(rng.pick(COMMANDS)));
         } else {
             out.extend_from_slice(rng.pick(INLINE).as_bytes());
         }
