@@ -193,3 +193,73 @@ impl Connection {
         now.duration_since(since).as_secs() > limit.soft_secs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clients::Client;
+
+    fn pair() -> (Connection, std::os::unix::net::UnixStream) {
+        let (ours, theirs) = mio::net::UnixStream::pair().unwrap();
+        let theirs = std::os::unix::net::UnixStream::from(std::os::fd::OwnedFd::from(theirs));
+        theirs.set_nonblocking(true).unwrap();
+        let client = Arc::new(Client::new(1, 0, 0, String::new(), String::new(), 0));
+        (Connection::new(Stream::Unix(ours), Session::new(client, true)), theirs)
+    }
+
+    fn received(theirs: &mut std::os::unix::net::UnixStream) -> Vec<u8> {
+        let mut bytes = vec![0; 1024];
+        match theirs.read(&mut bytes) {
+            Ok(n) => bytes.truncate(n),
+            Err(_) => bytes.clear(),
+        }
+        bytes
+    }
+
+    #[test]
+    fn replies_wait_for_their_own_position_only() {
+        let (mut connection, mut theirs) = pair();
+        connection.output.extend_from_slice(b"a");
+        connection.hold(Position(5));
+        connection.output.extend_from_slice(b"b");
+        connection.hold(Position(7));
+        // Nothing new: the hold of an earlier reply is not prolonged.
+        connection.hold(Position(9));
+        assert_eq!(connection.send(Position(4)), Sent::Partly(0));
+        assert_eq!(received(&mut theirs), b"");
+        assert_eq!(connection.send(Position(5)), Sent::Partly(1));
+        assert_eq!(received(&mut theirs), b"a");
+        connection.output.extend_from_slice(b"c");
+        assert_eq!(connection.send(Position(7)), Sent::Everything(2));
+        assert_eq!(received(&mut theirs), b"bc");
+        assert!(connection.output.is_empty() && connection.holds.is_empty());
+    }
+
+    #[test]
+    fn replies_of_lost_writes_become_errors() {
+        let (mut connection, _theirs) = pair();
+        connection.output.extend_from_slice(b"+A\r\n:1\r\n+B\r\n:2\r\n+C\r\n");
+        connection.write_replies = vec![(4, 8), (12, 16)];
+        connection.replace_write_replies(b"-E\r\n");
+        assert_eq!(connection.output, b"+A\r\n-E\r\n+B\r\n-E\r\n+C\r\n");
+        assert!(connection.write_replies.is_empty());
+    }
+
+    #[test]
+    fn limits_cut_off_at_once_or_after_a_while() {
+        let (mut connection, _theirs) = pair();
+        let limit = OutputLimit { hard_bytes: 10, soft_bytes: 5, soft_secs: 2 };
+        let now = Instant::now();
+        connection.output = vec![0; 4];
+        assert!(!connection.over_limit(&limit, now));
+        connection.output = vec![0; 9];
+        assert!(!connection.over_limit(&limit, now));
+        assert!(!connection.over_limit(&limit, now + std::time::Duration::from_secs(2)));
+        assert!(connection.over_limit(&limit, now + std::time::Duration::from_secs(3)));
+        connection.output = vec![0; 10];
+        assert!(connection.over_limit(&limit, now));
+    }
+}
