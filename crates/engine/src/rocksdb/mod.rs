@@ -1,1 +1,399 @@
 //! The embedded engine: a log of our own and tables of dirty rows in front of RocksDB.
+//!
+//! The way of a row: a transaction's buffer, the log's pending buffer and the active table of its shard (commit), the
+//! log file (flush), a frozen table, the sorted data (write-back), the row cache.
+//!
+//! Locks are taken in this order: units, gate, log writer, log pending; a shard's lock is the innermost.
+
+mod cache;
+mod checkpoint;
+mod field;
+mod files;
+mod freeze;
+mod gate;
+mod hash;
+mod log;
+mod open;
+mod read;
+mod scan;
+mod shard;
+mod snapshot;
+mod store;
+mod table;
+mod transaction;
+mod write_back;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+
+use self::files::Files;
+use self::freeze::{Background, Units};
+use self::gate::Gate;
+use self::hash::Hasher;
+use self::log::{Log, PENDING_LIMIT_BYTES};
+use self::shard::Shards;
+pub use self::snapshot::RocksSnapshot;
+use self::store::Store;
+use self::transaction::TxBuffer;
+use self::write_back::Steps;
+use crate::{
+    Direction, Durability, Engine, Error, Filter, MemoryBudget, Notify, Position, Range, Read, Result, Space,
+    SpaceDef, Stats, Wait, Write,
+};
+
+/// Rows applied under one hold of a shard's lock.
+const ROWS_PER_HOLD: usize = 64;
+
+/// How a database is opened.
+pub struct OpenOptions {
+    pub dir: PathBuf,
+    pub spaces: &'static [SpaceDef],
+    pub durability: Durability,
+    pub memory: MemoryBudget,
+    pub filter: Option<Arc<dyn Filter>>,
+    /// Where the log is damaged, throw away the rest of it instead of refusing to open.
+    pub truncate_damaged_log: bool,
+}
+
+/// One open database directory.
+pub struct RocksEngine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dir: PathBuf,
+    files: Arc<dyn Files>,
+    spaces: &'static [SpaceDef],
+    hasher: Hasher,
+    shards: Shards,
+    gate: Gate,
+    log: Log,
+    store: Arc<Store>,
+    units: Mutex<Units>,
+    /// A unit has been written back, or could not be.
+    unit_done: Condvar,
+    /// Held while a unit goes into the sorted data: whoever else holds it sees whole units only.
+    write_back_turn: Mutex<()>,
+    active_bytes: AtomicUsize,
+    frozen_bytes: AtomicUsize,
+    dirty_limit: AtomicUsize,
+    freeze_at_bytes: AtomicUsize,
+    /// Grows before rows leave the tables for the sorted data: an iterator made before does not see them there.
+    retirements: AtomicU64,
+    cache_hits: AtomicU64,
+    cache_misses: AtomicU64,
+    write_backs: AtomicU64,
+    /// Rows cannot leave the tables and these are full: commits are refused until that is over.
+    is_stuck: AtomicBool,
+    is_closed: AtomicBool,
+    background: Background,
+    steps: Steps,
+    _lock: File,
+}
+
+impl RocksEngine {
+    pub fn open(options: OpenOptions) -> Result<RocksEngine> {
+        open::open(options, Arc::new(files::OsFiles), Steps::default())
+    }
+}
+
+impl Inner {
+    fn def(&self, space: Space) -> Result<&'static SpaceDef> {
+        self.spaces
+            .get(usize::from(space.0))
+            .ok_or_else(|| Error::Unavailable(format!("there is no space {}", space.0)))
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(Error::Unavailable("the engine is closed".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn commit(&self, buffer: &TxBuffer) -> Result<Position> {
+        self.check_open()?;
+        if buffer.rows.is_empty() {
+            return Ok(self.log.last());
+        }
+        if self.is_stuck.load(Ordering::Relaxed) {
+            return Err(self.stuck_error());
+        }
+        let mut grown = 0;
+        let pass = self.gate.pass();
+        let (position, pending) = self.log.append(&buffer.bytes)?;
+        let mut rows = buffer.rows.iter().peekable();
+        while let Some(first) = rows.next() {
+            let index = first.hash.shard();
+            let mut shard = self.shards.write(index)?;
+            let mut held = 0;
+            let mut next = Some(first);
+            while let Some(tx_row) = next {
+                if let Some(row) = buffer.row(tx_row) {
+                    grown += shard.active.set(row.space, row.key, &tx_row.hash, row.value);
+                }
+                held += 1;
+                next = rows.next_if(|row| held < ROWS_PER_HOLD && row.hash.shard() == index);
+            }
+        }
+        if grown > 0 {
+            let active = self.active_bytes.fetch_add(grown, Ordering::Relaxed) + grown;
+            if active >= self.freeze_at_bytes.load(Ordering::Relaxed) {
+                self.background.want_freeze();
+            }
+        }
+        drop(pass);
+        if pending > PENDING_LIMIT_BYTES {
+            // The commit is in order; whoever waits for durability is told of a failure by the flush.
+            let _told = self.log.flush();
+        }
+        Ok(position)
+    }
+
+    fn pressure(&self) -> f32 {
+        let dirty = self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
+        dirty as f32 / self.dirty_limit.load(Ordering::Relaxed).max(1) as f32
+    }
+
+    fn set_memory(&self, budget: MemoryBudget) {
+        self.dirty_limit.store(budget.dirty_bytes, Ordering::Relaxed);
+        self.freeze_at_bytes.store(freeze::freeze_at(budget.dirty_bytes), Ordering::Relaxed);
+        self.shards.budget.set_limit(budget.row_cache_bytes);
+        self.shards.evict();
+        self.store.set_block_cache(budget.block_cache_bytes);
+    }
+
+    fn stats(&self) -> Stats {
+        let (log_segments, log_bytes) = self.log.live();
+        let (syncs, last_sync_micros) = self.log.sync_counts();
+        let (frozen_tables, frozen_rows, write_back_pending) = {
+            let units = self.units.lock();
+            (units.sets().count(), units.sets().map(|set| set.rows).sum::<usize>(), !units.queue.is_empty())
+        };
+        let active_rows: usize =
+            (0..hash::SHARDS).filter_map(|shard| Some(self.shards.read(shard).ok()?.active.len())).sum();
+        let dirty_bytes =
+            self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
+        let write_error = self
+            .log
+            .write_error()
+            .map(|error| error.to_string())
+            .or_else(|| self.is_stuck.load(Ordering::Relaxed).then(|| self.stuck_error().to_string()));
+        Stats {
+            dirty_bytes: dirty_bytes as u64,
+            dirty_rows: (active_rows + frozen_rows) as u64,
+            frozen_tables: frozen_tables as u64,
+            row_cache_bytes: self.shards.budget.used() as u64,
+            row_cache_hits: self.cache_hits.load(Ordering::Relaxed),
+            row_cache_misses: self.cache_misses.load(Ordering::Relaxed),
+            block_cache_bytes: self.store.block_cache_bytes(),
+            table_reader_bytes: self.store.property("rocksdb.estimate-table-readers-mem"),
+            memtable_bytes: self.store.property("rocksdb.cur-size-all-mem-tables"),
+            log_bytes,
+            log_segments,
+            sorted_bytes: self.store.property("rocksdb.total-sst-files-size"),
+            write_backs: self.write_backs.load(Ordering::Relaxed),
+            write_back_pending,
+            compaction_pending_bytes: self.store.property("rocksdb.estimate-pending-compaction-bytes"),
+            syncs,
+            last_sync_micros,
+            write_error,
+        }
+    }
+}
+
+impl Engine for RocksEngine {
+    type Read<'e> = RocksRead<'e>;
+    type Write<'e> = RocksWrite<'e>;
+    type Snapshot = RocksSnapshot;
+
+    fn begin_read(&self, wait: Wait) -> RocksRead<'_> {
+        RocksRead { inner: &self.inner, wait }
+    }
+
+    fn begin_write(&self, wait: Wait) -> RocksWrite<'_> {
+        RocksWrite { inner: &self.inner, wait, buffer: TxBuffer::take() }
+    }
+
+    fn snapshot(&self) -> Result<RocksSnapshot> {
+        self.inner.snapshot()
+    }
+
+    fn flush(&self) -> Result<Position> {
+        self.inner.check_open()?;
+        self.inner.log.flush()
+    }
+
+    fn durable(&self) -> Position {
+        self.inner.log.durable()
+    }
+
+    fn notify_durable(&self, notify: Notify) {
+        self.inner.log.add_notify(notify);
+    }
+
+    fn set_durability(&self, durability: Durability) {
+        self.inner.log.set_durability(durability);
+    }
+
+    fn set_memory(&self, budget: MemoryBudget) {
+        self.inner.set_memory(budget);
+    }
+
+    fn pressure(&self) -> f32 {
+        self.inner.pressure()
+    }
+
+    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
+        self.inner.delete_range(space, range)
+    }
+
+    fn suggest_compaction(&self, space: Space, range: Range<'_>) {
+        if let Err(error) = self.inner.store.suggest_compaction(space, range) {
+            tracing::warn!(%error, "cannot suggest a compaction");
+        }
+    }
+
+    fn checkpoint(&self, path: &Path) -> Result<()> {
+        self.inner.checkpoint(path)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.inner.check_open()?;
+        self.inner.log.sync_round()
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+impl Drop for RocksEngine {
+    fn drop(&mut self) {
+        if let Err(error) = self.inner.close() {
+            tracing::error!(%error, "closing the engine");
+        }
+    }
+}
+
+/// A read transaction: read committed.
+pub struct RocksRead<'e> {
+    inner: &'e Inner,
+    wait: Wait,
+}
+
+impl Read for RocksRead<'_> {
+    #[inline]
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let hash = self.inner.hasher.row(self.inner.def(space)?, space, key);
+        self.inner.get(space, key, &hash, self.wait, out)
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.inner.get_many(space, keys, self.wait, None, each)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.inner.scan(space, range, direction, limit, self.wait, None, each)
+    }
+}
+
+/// A write transaction: its own rows over what is committed.
+pub struct RocksWrite<'e> {
+    inner: &'e Inner,
+    wait: Wait,
+    buffer: TxBuffer,
+}
+
+impl Drop for RocksWrite<'_> {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.buffer).give_back();
+    }
+}
+
+impl Read for RocksWrite<'_> {
+    #[inline]
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let hash = self.inner.hasher.row(self.inner.def(space)?, space, key);
+        match self.buffer.get(space.0, key, &hash) {
+            Some(Some(value)) => {
+                out.extend_from_slice(value);
+                Ok(true)
+            }
+            Some(None) => Ok(false),
+            None => self.inner.get(space, key, &hash, self.wait, out),
+        }
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.inner.get_many(space, keys, self.wait, Some(&self.buffer), each)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.inner.scan(space, range, direction, limit, self.wait, Some(&self.buffer), each)
+    }
+}
+
+impl Write for RocksWrite<'_> {
+    #[inline]
+    fn put(&mut self, space: Space, key: &[u8], value: &[&[u8]]) {
+        if let Ok(def) = self.inner.def(space) {
+            let hash = self.inner.hasher.row(def, space, key);
+            self.buffer.set(space.0, key, hash, Some(value));
+        }
+    }
+
+    #[inline]
+    fn delete(&mut self, space: Space, key: &[u8]) {
+        if let Ok(def) = self.inner.def(space) {
+            let hash = self.inner.hasher.row(def, space, key);
+            self.buffer.set(space.0, key, hash, None);
+        }
+    }
+
+    fn is_dirty(&self) -> bool {
+        !self.buffer.rows.is_empty()
+    }
+
+    fn commit(self) -> Result<Position> {
+        self.inner.commit(&self.buffer)
+    }
+
+    fn rollback(self) {}
+}

@@ -1,0 +1,264 @@
+//! Clean rows: what the sorted data holds, known-absent rows included.
+//!
+//! Each shard holds its part; the budget is one for all. Rows leave by a clock that goes round all parts, so that a
+//! shard with one big hot group may take what it needs. A hit only sets a bit, under the shard's read lock.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use hashbrown::HashTable;
+
+use super::hash::RowHash;
+
+/// Entry, hash slot, list slot, and what the allocator rounds up.
+const ENTRY_OVERHEAD_BYTES: usize = 88;
+/// A row larger than this share of the budget is not kept.
+const LARGEST_SHARE: usize = 64;
+
+struct Entry {
+    hash: u64,
+    space: u8,
+    is_absent: bool,
+    used: AtomicBool,
+    key_len: u32,
+    /// Key and value.
+    bytes: Box<[u8]>,
+}
+
+impl Entry {
+    fn key(&self) -> &[u8] {
+        self.bytes.get(..self.key_len as usize).unwrap_or_default()
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        if self.is_absent { None } else { self.bytes.get(self.key_len as usize..) }
+    }
+
+    fn size(&self) -> usize {
+        self.bytes.len() + ENTRY_OVERHEAD_BYTES
+    }
+
+    fn is(&self, space: u8, key: &[u8], hash: u64) -> bool {
+        self.hash == hash && self.space == space && self.key() == key
+    }
+}
+
+/// One shard's clean rows.
+#[derive(Default)]
+pub struct CachePart {
+    index: HashTable<u32>,
+    entries: Vec<Option<Entry>>,
+    free: Vec<u32>,
+    hand: usize,
+}
+
+/// What all parts share.
+#[derive(Default)]
+pub struct CacheBudget {
+    limit: AtomicUsize,
+    used: AtomicUsize,
+    /// The shard at which the clock stands.
+    pub shard: AtomicUsize,
+}
+
+impl CacheBudget {
+    pub fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    pub fn is_exceeded(&self) -> bool {
+        self.used() > self.limit.load(Ordering::Relaxed)
+    }
+
+    fn admits(&self, bytes: usize) -> bool {
+        bytes <= self.limit.load(Ordering::Relaxed) / LARGEST_SHARE
+    }
+}
+
+impl CachePart {
+    /// Some(None) is a row known to be absent.
+    #[inline]
+    pub fn get(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
+        let index = self
+            .index
+            .find(hash.key, |index| self.entry(*index).is_some_and(|entry| entry.is(space, key, hash.key)))?;
+        let entry = self.entry(*index)?;
+        if !entry.used.load(Ordering::Relaxed) {
+            entry.used.store(true, Ordering::Relaxed);
+        }
+        Some(entry.value())
+    }
+
+    #[inline]
+    fn entry(&self, index: u32) -> Option<&Entry> {
+        self.entries.get(index as usize)?.as_ref()
+    }
+
+    /// Puts a row in the place of what was known of it.
+    pub fn set(&mut self, space: u8, key: &[u8], hash: &RowHash, value: Option<&[u8]>, budget: &CacheBudget) {
+        let was_used = self.remove(space, key, hash, budget);
+        let len = key.len() + value.map_or(0, <[u8]>::len);
+        if !budget.admits(len + ENTRY_OVERHEAD_BYTES) {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(len);
+        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(value.unwrap_or_default());
+        let entry = Entry {
+            hash: hash.key,
+            space,
+            is_absent: value.is_none(),
+            used: AtomicBool::new(was_used),
+            key_len: key.len() as u32,
+            bytes: bytes.into_boxed_slice(),
+        };
+        budget.used.fetch_add(entry.size(), Ordering::Relaxed);
+        let at = match self.free.pop() {
+            Some(at) => {
+                if let Some(place) = self.entries.get_mut(at as usize) {
+                    *place = Some(entry);
+                }
+                at
+            }
+            None => {
+                self.entries.push(Some(entry));
+                (self.entries.len() - 1) as u32
+            }
+        };
+        let CachePart { index, entries, .. } = self;
+        index.insert_unique(hash.key, at, |at| hash_of(entries, *at));
+    }
+
+    /// Forgets a row; whether it had been used.
+    pub fn remove(&mut self, space: u8, key: &[u8], hash: &RowHash, budget: &CacheBudget) -> bool {
+        let entries = &self.entries;
+        let found = self.index.find_entry(hash.key, |index| {
+            entries
+                .get(*index as usize)
+                .and_then(Option::as_ref)
+                .is_some_and(|entry| entry.is(space, key, hash.key))
+        });
+        let Ok(found) = found else { return false };
+        let (at, _) = found.remove();
+        self.release(at, budget).is_some_and(|entry| entry.used.into_inner())
+    }
+
+    fn release(&mut self, at: u32, budget: &CacheBudget) -> Option<Entry> {
+        let entry = self.entries.get_mut(at as usize)?.take()?;
+        self.free.push(at);
+        budget.used.fetch_sub(entry.size(), Ordering::Relaxed);
+        Some(entry)
+    }
+
+    /// Moves the clock over at most `steps` places while the budget is exceeded; true when it has come round.
+    pub fn evict(&mut self, steps: usize, budget: &CacheBudget) -> bool {
+        for _ in 0..steps {
+            if !budget.is_exceeded() {
+                return false;
+            }
+            let at = self.hand;
+            let Some(place) = self.entries.get(at) else {
+                self.hand = 0;
+                self.shrink();
+                return true;
+            };
+            self.hand += 1;
+            let Some(entry) = place else { continue };
+            if entry.used.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            let hash = entry.hash;
+            if let Ok(found) = self.index.find_entry(hash, |index| *index as usize == at) {
+                found.remove();
+            }
+            self.release(at as u32, budget);
+        }
+        false
+    }
+
+    /// Gives the lists' memory back when most places are free.
+    fn shrink(&mut self) {
+        if self.index.is_empty() {
+            let hand = self.hand;
+            *self = CachePart { hand, ..CachePart::default() };
+        }
+    }
+
+    pub fn clear(&mut self, budget: &CacheBudget) {
+        let size: usize = self.entries.iter().flatten().map(Entry::size).sum();
+        budget.used.fetch_sub(size, Ordering::Relaxed);
+        *self = CachePart::default();
+    }
+}
+
+fn hash_of(entries: &[Option<Entry>], at: u32) -> u64 {
+    entries.get(at as usize).and_then(Option::as_ref).map_or(0, |entry| entry.hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rocksdb::hash::Hasher;
+    use crate::{Space, SpaceDef};
+
+    const SPACE: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false };
+
+    fn hash(hasher: &Hasher, key: &[u8]) -> RowHash {
+        hasher.row(&SPACE, Space(0), key)
+    }
+
+    #[test]
+    fn remembers_values_and_absence_apart_from_ignorance() {
+        let (hasher, budget, mut part) = (Hasher::new(), CacheBudget::default(), CachePart::default());
+        budget.set_limit(1 << 20);
+        part.set(0, b"a", &hash(&hasher, b"a"), Some(b"1"), &budget);
+        part.set(0, b"b", &hash(&hasher, b"b"), None, &budget);
+        part.set(0, b"e", &hash(&hasher, b"e"), Some(b""), &budget);
+        assert_eq!(part.get(0, b"a", &hash(&hasher, b"a")), Some(Some(&b"1"[..])));
+        assert_eq!(part.get(0, b"b", &hash(&hasher, b"b")), Some(None));
+        assert_eq!(part.get(0, b"e", &hash(&hasher, b"e")), Some(Some(&b""[..])));
+        assert_eq!(part.get(0, b"c", &hash(&hasher, b"c")), None);
+        assert_eq!(part.get(1, b"a", &hash(&hasher, b"a")), None, "spaces are apart");
+        part.set(0, b"a", &hash(&hasher, b"a"), Some(b"2"), &budget);
+        assert_eq!(part.get(0, b"a", &hash(&hasher, b"a")), Some(Some(&b"2"[..])));
+        for key in [b"a", b"b", b"e"] {
+            part.remove(0, key, &hash(&hasher, key), &budget);
+        }
+        assert_eq!(part.get(0, b"a", &hash(&hasher, b"a")), None);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn stays_in_its_budget_and_keeps_what_is_used() {
+        let (hasher, budget, mut part) = (Hasher::new(), CacheBudget::default(), CachePart::default());
+        budget.set_limit(64 << 10);
+        part.set(0, b"hot", &hash(&hasher, b"hot"), Some(b"value"), &budget);
+        for number in 0..20_000_u32 {
+            assert!(part.get(0, b"hot", &hash(&hasher, b"hot")).is_some(), "evicted after {number}");
+            let key = number.to_be_bytes();
+            part.set(0, &key, &hash(&hasher, &key), Some(b"some value"), &budget);
+            while budget.is_exceeded() {
+                part.evict(16, &budget);
+            }
+        }
+        assert!(budget.used() > 60 << 10, "the budget is used: {}", budget.used());
+        assert!(part.entries.len() < 1000, "places are used again");
+        part.clear(&budget);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_row_too_large_for_the_budget_is_forgotten_and_not_kept_stale() {
+        let (hasher, budget, mut part) = (Hasher::new(), CacheBudget::default(), CachePart::default());
+        budget.set_limit(64 << 10);
+        let hash = hash(&hasher, b"k");
+        let fits = vec![0; (1 << 10) - 1 - ENTRY_OVERHEAD_BYTES];
+        part.set(0, b"k", &hash, Some(&fits), &budget);
+        assert_eq!(part.get(0, b"k", &hash), Some(Some(&fits[..])));
+        part.set(0, b"k", &hash, Some(&vec![0; fits.len() + 1]), &budget);
+        assert_eq!(part.get(0, b"k", &hash), None);
+    }
+}

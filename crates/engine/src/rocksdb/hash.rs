@@ -1,0 +1,63 @@
+//! Hashes of rows: one for the group, which chooses the shard, and one for the whole key.
+
+use rapidhash::v3::{RapidSecrets, rapidhash_v3_micro_inline};
+
+use crate::{Space, SpaceDef};
+
+pub const SHARDS: usize = 256;
+
+/// A row's hashes and the length of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowHash {
+    pub group: u64,
+    pub key: u64,
+    pub group_len: usize,
+}
+
+impl RowHash {
+    #[inline]
+    pub fn shard(&self) -> usize {
+        shard_of(self.group)
+    }
+}
+
+#[inline]
+pub fn shard_of(group_hash: u64) -> usize {
+    (group_hash >> 56) as usize % SHARDS
+}
+
+/// Seeded anew for each opening: nothing on disk depends on it, and clients cannot aim at it.
+#[derive(Clone)]
+pub struct Hasher {
+    secrets: RapidSecrets,
+}
+
+impl Hasher {
+    pub fn new() -> Hasher {
+        Hasher { secrets: RapidSecrets::random() }
+    }
+
+    #[inline]
+    pub fn group(&self, space: Space, group: &[u8]) -> u64 {
+        let hash = rapidhash_v3_micro_inline::<true, false>(group, &self.secrets);
+        fold(hash ^ u64::from(space.0), 0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[inline]
+    pub fn row(&self, def: &SpaceDef, space: Space, key: &[u8]) -> RowHash {
+        let (group, rest) = key.split_at_checked((def.group_len)(key)).unwrap_or((key, &[]));
+        let group_hash = self.group(space, group);
+        let rest_hash = rapidhash_v3_micro_inline::<true, false>(rest, &self.secrets);
+        RowHash {
+            group: group_hash,
+            key: fold(group_hash ^ rest_hash, 0xd6e8_feb8_6659_fd93),
+            group_len: group.len(),
+        }
+    }
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64) ^ ((product >> 64) as u64)
+}

@@ -1,0 +1,380 @@
+//! The log: a total order of commits, written in records of whole commits to a run of segments.
+//!
+//! Commits append their rows to one pending buffer. Whoever writes takes the whole buffer, seals it as a record and
+//! hands it to the operating system in one call. With [`Durability::Always`] only the sync thread writes, so that
+//! no other thread ever waits behind a sync of the file it writes to; otherwise a segment is left before it is synced.
+
+pub mod record;
+pub mod replay;
+pub mod segment;
+mod sync;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::thread::Thread;
+
+use crossbeam_utils::CachePadded;
+use parking_lot::{Mutex, RwLock};
+use smallvec::SmallVec;
+
+use self::record::{MAX_RECORD_BYTES, RECORD_HEADER};
+use self::segment::Segment;
+use super::files::Files;
+use crate::{Durability, Error, Notify, Position, Result};
+
+/// A record is closed and the next one begun when it has grown to this; both still go out in one write.
+const RECORD_SPLIT_BYTES: usize = 16 << 20;
+/// A pending buffer that grew beyond this is given back to the allocator after it was written.
+const KEPT_BUFFER_BYTES: usize = 4 << 20;
+/// A commit that finds this much waiting writes it out itself instead of leaving it to the tick.
+pub const PENDING_LIMIT_BYTES: usize = 8 << 20;
+
+pub struct Log {
+    files: Arc<dyn Files>,
+    dir: PathBuf,
+    durability: AtomicU8,
+    pending: CachePadded<Mutex<Pending>>,
+    /// Position of the last commit in the order.
+    last: CachePadded<AtomicU64>,
+    /// The operating system has the commits up to here.
+    written: CachePadded<AtomicU64>,
+    /// The device has the commits up to here.
+    synced: AtomicU64,
+    /// The device has the records up to here.
+    synced_lsn: AtomicU64,
+    writer: Mutex<Writer>,
+    /// One sync round at a time.
+    round: Mutex<()>,
+    preparing: Mutex<()>,
+    stopped: AtomicBool,
+    reason: Mutex<Option<Error>>,
+    notify: RwLock<Vec<Notify>>,
+    sync_thread: OnceLock<Thread>,
+    sync_wanted: AtomicBool,
+    closing: AtomicBool,
+    syncs: AtomicU64,
+    last_sync_micros: AtomicU64,
+    unit_bytes: AtomicU64,
+    live_segments: AtomicU64,
+    live_bytes: AtomicU64,
+}
+
+#[derive(Default)]
+struct Pending {
+    /// Records with room for their headers.
+    bytes: Vec<u8>,
+    /// Where records begin in `bytes`.
+    starts: SmallVec<[usize; 4]>,
+    position: u64,
+}
+
+struct Writer {
+    current: Option<Arc<Segment>>,
+    next: Option<Arc<Segment>>,
+    /// Closed segments of the unit that is being filled, oldest first.
+    unit: Vec<Arc<Segment>>,
+    /// Closed segments that no sync round has covered yet, oldest first.
+    unsynced: Vec<Arc<Segment>>,
+    next_lsn: u64,
+    next_sequence: u64,
+    spare: Vec<u8>,
+}
+
+/// What one freeze cut off: exactly the commits in these segments.
+pub struct Cut {
+    pub segments: Vec<Arc<Segment>>,
+    pub last_lsn: u64,
+}
+
+/// What recovery hands over to the running log.
+pub struct Resume {
+    pub next_lsn: u64,
+    pub next_sequence: u64,
+    /// Replayed segments whose rows are in the tables and not yet written back.
+    pub unit: Vec<Arc<Segment>>,
+}
+
+impl Log {
+    pub fn new(files: Arc<dyn Files>, dir: &Path, durability: Durability, resume: Resume) -> Log {
+        let unit_bytes = resume.unit.iter().map(|segment| segment.bytes()).sum();
+        let live_segments = resume.unit.len() as u64;
+        Log {
+            files,
+            dir: dir.to_path_buf(),
+            durability: AtomicU8::new(encode(durability)),
+            pending: CachePadded::default(),
+            last: CachePadded::default(),
+            written: CachePadded::default(),
+            synced: AtomicU64::new(0),
+            synced_lsn: AtomicU64::new(resume.next_lsn.saturating_sub(1)),
+            writer: Mutex::new(Writer {
+                current: None,
+                next: None,
+                unit: resume.unit,
+                unsynced: Vec::new(),
+                next_lsn: resume.next_lsn,
+                next_sequence: resume.next_sequence,
+                spare: Vec::new(),
+            }),
+            round: Mutex::new(()),
+            preparing: Mutex::new(()),
+            stopped: AtomicBool::new(false),
+            reason: Mutex::new(None),
+            notify: RwLock::new(Vec::new()),
+            sync_thread: OnceLock::new(),
+            sync_wanted: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            syncs: AtomicU64::new(0),
+            last_sync_micros: AtomicU64::new(0),
+            unit_bytes: AtomicU64::new(unit_bytes),
+            live_segments: AtomicU64::new(live_segments),
+            live_bytes: AtomicU64::new(unit_bytes),
+        }
+    }
+
+    pub fn durability(&self) -> Durability {
+        decode(self.durability.load(Ordering::Relaxed))
+    }
+
+    pub fn set_durability(&self, durability: Durability) {
+        self.durability.store(encode(durability), Ordering::SeqCst);
+        self.wake_sync_thread();
+        // A weaker setting may satisfy commits that were waiting for a stronger one.
+        self.tell();
+    }
+
+    pub fn add_notify(&self, notify: Notify) {
+        self.notify.write().push(notify);
+    }
+
+    fn tell(&self) {
+        for notify in self.notify.read().iter() {
+            notify();
+        }
+    }
+
+    /// Appends one commit's rows; the order of these calls is the order of commits.
+    #[inline]
+    pub fn append(&self, rows: &[u8]) -> Result<(Position, usize)> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(self.stop_reason());
+        }
+        if rows.len() > MAX_RECORD_BYTES - RECORD_SPLIT_BYTES {
+            return Err(Error::Full(format!(
+                "a transaction of {} bytes is larger than the log takes",
+                rows.len()
+            )));
+        }
+        let mut pending = self.pending.lock();
+        let Pending { bytes, starts, position } = &mut *pending;
+        if starts.last().is_none_or(|start| bytes.len() - start > RECORD_SPLIT_BYTES) {
+            starts.push(bytes.len());
+            bytes.extend_from_slice(&[0; RECORD_HEADER]);
+        }
+        bytes.extend_from_slice(rows);
+        *position += 1;
+        self.last.store(*position, Ordering::Release);
+        Ok((Position(*position), bytes.len()))
+    }
+
+    pub fn last(&self) -> Position {
+        Position(self.last.load(Ordering::Acquire))
+    }
+
+    pub fn durable(&self) -> Position {
+        Position(match self.durability() {
+            Durability::Always => self.synced.load(Ordering::Acquire),
+            Durability::EverySecond | Durability::Os => self.written.load(Ordering::Acquire),
+        })
+    }
+
+    /// See [`Engine::flush`](crate::Engine::flush).
+    pub fn flush(&self) -> Result<Position> {
+        let last = self.last.load(Ordering::Acquire);
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(self.stop_reason());
+        }
+        match self.durability() {
+            Durability::Always => {
+                if self.synced.load(Ordering::Acquire) < last {
+                    self.wake_sync_thread();
+                }
+            }
+            Durability::EverySecond | Durability::Os => {
+                if self.written.load(Ordering::Acquire) < last {
+                    self.write_pending(&mut self.writer.lock())?;
+                }
+            }
+        }
+        Ok(Position(last))
+    }
+
+    /// Writes what is pending, as one call, to the current segment.
+    fn write_pending(&self, writer: &mut Writer) -> Result<()> {
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(self.stop_reason());
+        }
+        let mut bytes = std::mem::take(&mut writer.spare);
+        let (starts, position) = {
+            let mut pending = self.pending.lock();
+            std::mem::swap(&mut bytes, &mut pending.bytes);
+            (std::mem::take(&mut pending.starts), pending.position)
+        };
+        let outcome =
+            if starts.is_empty() { Ok(()) } else { self.write_records(writer, &mut bytes, &starts) };
+        if let Err(error) = outcome {
+            self.stop(error.clone());
+            return Err(error);
+        }
+        self.written.store(position, Ordering::Release);
+        bytes.clear();
+        bytes.shrink_to(KEPT_BUFFER_BYTES);
+        writer.spare = bytes;
+        Ok(())
+    }
+
+    fn write_records(&self, writer: &mut Writer, bytes: &mut [u8], starts: &[usize]) -> Result<()> {
+        let first_lsn = writer.next_lsn;
+        let synced_lsn = self.synced_lsn.load(Ordering::Acquire);
+        for (index, start) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).copied().unwrap_or(bytes.len());
+            if let Some(record) = bytes.get_mut(*start..end) {
+                record::seal_record(record, writer.next_lsn, synced_lsn);
+            }
+            writer.next_lsn += 1;
+        }
+        let current = match &writer.current {
+            Some(current) => current.clone(),
+            None => self.begin_segment(writer)?,
+        };
+        let mut written = bytes.len() as u64;
+        if current.bytes() == 0 {
+            current.append(&record::segment_header(current.sequence, first_lsn))?;
+            written += record::SEGMENT_HEADER as u64;
+            self.live_segments.fetch_add(1, Ordering::Relaxed);
+        }
+        current.append(bytes)?;
+        self.unit_bytes.fetch_add(written, Ordering::Relaxed);
+        self.live_bytes.fetch_add(written, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The next segment becomes the current one. It was prepared beforehand, but for the first one after opening.
+    fn begin_segment(&self, writer: &mut Writer) -> Result<Arc<Segment>> {
+        let segment = match writer.next.take() {
+            Some(segment) => segment,
+            None => {
+                let segment = Segment::prepare(&*self.files, &self.dir, writer.next_sequence)?;
+                writer.next_sequence += 1;
+                segment
+            }
+        };
+        writer.current = Some(segment.clone());
+        Ok(segment)
+    }
+
+    /// Creates the next segment, so that leaving the current one costs nothing later.
+    pub fn prepare_segment(&self) -> Result<()> {
+        let _one_at_a_time = self.preparing.lock();
+        let sequence = {
+            let mut writer = self.writer.lock();
+            if writer.next.is_some() {
+                return Ok(());
+            }
+            writer.next_sequence += 1;
+            writer.next_sequence - 1
+        };
+        let segment = Segment::prepare(&*self.files, &self.dir, sequence)?;
+        self.writer.lock().next = Some(segment);
+        Ok(())
+    }
+
+    /// Closes the current segment, if it holds anything.
+    fn leave_segment(writer: &mut Writer) {
+        if writer.current.as_ref().is_some_and(|current| current.bytes() > 0)
+            && let Some(current) = writer.current.take()
+        {
+            writer.unsynced.push(current.clone());
+            writer.unit.push(current);
+            writer.current = writer.next.take();
+        }
+    }
+
+    /// Ends the unit that is being filled: what was committed until now is in the returned segments, what is
+    /// committed after the call is not. The caller holds off commits, and has called [`Log::prepare_segment`].
+    pub fn cut(&self) -> Result<Cut> {
+        let mut writer = self.writer.lock();
+        self.write_pending(&mut writer)?;
+        Self::leave_segment(&mut writer);
+        self.unit_bytes.store(0, Ordering::Relaxed);
+        Ok(Cut { segments: std::mem::take(&mut writer.unit), last_lsn: writer.next_lsn - 1 })
+    }
+
+    /// Removes segments whose rows are in the sorted data.
+    pub fn remove(&self, segments: &[Arc<Segment>]) {
+        for segment in segments {
+            // One that stays behind is recognised by its lsns at the next start.
+            if let Err(error) = self.files.remove(&segment.path) {
+                tracing::warn!(file = %segment.path.display(), %error, "cannot remove a log segment");
+            }
+            self.live_segments.fetch_sub(1, Ordering::Relaxed);
+            self.live_bytes.fetch_sub(segment.bytes(), Ordering::Relaxed);
+        }
+    }
+
+    /// Stops writes for good: what follows a torn record could not be found again.
+    pub fn stop(&self, error: Error) {
+        {
+            let mut reason = self.reason.lock();
+            if reason.is_none() {
+                tracing::error!(%error, "writes have stopped");
+                *reason = Some(error);
+            }
+        }
+        self.stopped.store(true, Ordering::Release);
+        self.tell();
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    pub fn stop_reason(&self) -> Error {
+        self.reason.lock().clone().unwrap_or_else(|| Error::Unavailable("the engine is closed".to_owned()))
+    }
+
+    pub fn write_error(&self) -> Option<Error> {
+        self.reason.lock().clone()
+    }
+
+    /// Bytes of log since the last cut.
+    pub fn unit_bytes(&self) -> u64 {
+        self.unit_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn live(&self) -> (u64, u64) {
+        (self.live_segments.load(Ordering::Relaxed), self.live_bytes.load(Ordering::Relaxed))
+    }
+
+    pub fn sync_counts(&self) -> (u64, u64) {
+        (self.syncs.load(Ordering::Relaxed), self.last_sync_micros.load(Ordering::Relaxed))
+    }
+}
+
+fn encode(durability: Durability) -> u8 {
+    match durability {
+        Durability::Always => 0,
+        Durability::EverySecond => 1,
+        Durability::Os => 2,
+    }
+}
+
+fn decode(durability: u8) -> Durability {
+    match durability {
+        0 => Durability::Always,
+        1 => Durability::EverySecond,
+        _ => Durability::Os,
+    }
+}

@@ -1,0 +1,96 @@
+//! One file of the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::super::files::{AppendFile, Files, io_error};
+use crate::{Error, Result};
+
+const PREFIX: &str = "log-";
+
+pub fn file_name(sequence: u64) -> String {
+    format!("{PREFIX}{sequence:016}")
+}
+
+pub fn parse_file_name(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(PREFIX)?;
+    (digits.len() == 16).then(|| digits.parse().ok())?
+}
+
+/// A segment of the running log, or one that was replayed (then without an open file, and synced).
+pub struct Segment {
+    pub sequence: u64,
+    pub path: PathBuf,
+    file: Option<Arc<dyn AppendFile>>,
+    bytes: AtomicU64,
+    synced: AtomicBool,
+}
+
+impl Segment {
+    /// Creates the empty file and makes its name durable. Slow: never on the way of a commit.
+    pub fn prepare(files: &dyn Files, dir: &Path, sequence: u64) -> Result<Arc<Segment>> {
+        let path = dir.join(file_name(sequence));
+        let file = files.create(&path).map_err(|error| io_error("creating", &path, &error))?;
+        files.sync_dir(dir).map_err(|error| io_error("syncing", dir, &error))?;
+        Ok(Arc::new(Segment {
+            sequence,
+            path,
+            file: Some(file),
+            bytes: AtomicU64::new(0),
+            synced: AtomicBool::new(false),
+        }))
+    }
+
+    pub fn replayed(sequence: u64, path: PathBuf, bytes: u64) -> Arc<Segment> {
+        Arc::new(Segment {
+            sequence,
+            path,
+            file: None,
+            bytes: AtomicU64::new(bytes),
+            synced: AtomicBool::new(true),
+        })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn append(&self, bytes: &[u8]) -> Result<()> {
+        let Some(file) = &self.file else {
+            return Err(Error::Io(format!("{} is closed", self.path.display())));
+        };
+        file.append(bytes).map_err(|error| io_error("writing", &self.path, &error))?;
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes everything that was appended before the call durable.
+    pub fn sync(&self) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        file.sync().map_err(|error| io_error("syncing", &self.path, &error))
+    }
+
+    /// Syncs a segment that no longer grows, once.
+    pub fn sync_closed(&self) -> Result<()> {
+        if !self.synced.load(Ordering::Acquire) {
+            self.sync()?;
+            self.synced.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_as_their_numbers_and_parse_back() {
+        assert_eq!(parse_file_name(&file_name(42)), Some(42));
+        assert!(file_name(9) < file_name(10));
+        for other in ["log-1", "log-000000000000000x", "LOG", "log-00000000000000001", "FORMAT"] {
+            assert_eq!(parse_file_name(other), None, "{other}");
+        }
+    }
+}

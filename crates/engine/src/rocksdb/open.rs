@@ -1,0 +1,270 @@
+//! Opening a directory: lock, format, sorted data, replay.
+//!
+//! ```text
+//! LOCK      held by the process that has the database open
+//! FORMAT    the version of everything below
+//! CREATING  there while a new database is being made, and only then
+//! log/      segments
+//! sorted/   RocksDB
+//! ingest/   files on their way into RocksDB; nothing in here survives a start
+//! ```
+
+use std::fs::{self, File, TryLockError};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::files::{Files, io_error};
+use super::freeze::{Background, Unit, Units, freeze_at};
+use super::gate::Gate;
+use super::hash::Hasher;
+use super::log::record::Row;
+use super::log::segment::Segment;
+use super::log::{Log, Resume, replay};
+use super::shard::Shards;
+use super::store::Store;
+use super::store::filter::FilterContext;
+use super::write_back::{Steps, write_unit};
+use super::{Inner, OpenOptions, RocksEngine};
+use crate::{Error, Result, Space, SpaceDef};
+
+/// Of the whole directory. A newer one is refused.
+const FORMAT_VERSION: u32 = 1;
+const FORMAT_WORDS: &str = "tarn data format ";
+
+pub fn log_dir(dir: &Path) -> PathBuf {
+    dir.join("log")
+}
+
+pub fn sorted_dir(dir: &Path) -> PathBuf {
+    dir.join("sorted")
+}
+
+pub fn ingest_dir(dir: &Path) -> PathBuf {
+    dir.join("ingest")
+}
+
+fn format_file(dir: &Path) -> PathBuf {
+    dir.join("FORMAT")
+}
+
+fn creating_file(dir: &Path) -> PathBuf {
+    dir.join("CREATING")
+}
+
+pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result<RocksEngine> {
+    let dir = options.dir.clone();
+    fs::create_dir_all(&dir).map_err(|error| io_error("creating", &dir, &error))?;
+    let lock = lock(&dir)?;
+    let is_new = check_format(&*files, &dir)?;
+    for part in [log_dir(&dir), sorted_dir(&dir)] {
+        fs::create_dir_all(&part).map_err(|error| io_error("creating", &part, &error))?;
+    }
+    empty_ingest_dir(&dir)?;
+
+    let filter = FilterContext::new(options.spaces, options.filter);
+    let store =
+        Store::open(&sorted_dir(&dir), options.spaces, options.memory.block_cache_bytes, is_new, filter)?;
+    let applied_lsn = store.applied_lsn()?;
+    let hasher = Hasher::new();
+    let shards = Shards::new();
+    shards.budget.set_limit(options.memory.row_cache_bytes);
+    let mut recovery = Recovery {
+        files: &*files,
+        dir: &dir,
+        store: &store,
+        hasher: &hasher,
+        shards: &shards,
+        spaces: options.spaces,
+        steps: &steps,
+        freeze_at: freeze_at(options.memory.dirty_bytes),
+        segments: Vec::new(),
+        bytes: 0,
+    };
+    let replayed =
+        replay::replay(&*files, &log_dir(&dir), applied_lsn, options.truncate_damaged_log, &mut recovery)?;
+    let Recovery { segments, bytes, .. } = recovery;
+    if is_new {
+        write_format(&*files, &dir)?;
+        let marker = creating_file(&dir);
+        files.remove(&marker).map_err(|error| io_error("removing", &marker, &error))?;
+    }
+    let log = Log::new(
+        files.clone(),
+        &log_dir(&dir),
+        options.durability,
+        Resume { next_lsn: replayed.last_lsn + 1, next_sequence: replayed.next_sequence, unit: segments },
+    );
+    // The first commit finds its segment there.
+    log.prepare_segment()?;
+    store.enable_filter();
+
+    let inner = Arc::new(Inner {
+        dir,
+        files,
+        spaces: options.spaces,
+        hasher,
+        shards,
+        gate: Gate::new(),
+        log,
+        store: Arc::new(store),
+        // Replayed rows are in the active tables: the first snapshot has something to seal.
+        units: Mutex::new(Units { sealed_to: u64::MAX, ..Units::default() }),
+        unit_done: Condvar::new(),
+        write_back_turn: Mutex::new(()),
+        active_bytes: AtomicUsize::new(bytes),
+        frozen_bytes: AtomicUsize::new(0),
+        dirty_limit: AtomicUsize::new(options.memory.dirty_bytes),
+        freeze_at_bytes: AtomicUsize::new(freeze_at(options.memory.dirty_bytes)),
+        retirements: AtomicU64::new(0),
+        cache_hits: AtomicU64::new(0),
+        cache_misses: AtomicU64::new(0),
+        write_backs: AtomicU64::new(0),
+        is_stuck: AtomicBool::new(false),
+        is_closed: AtomicBool::new(false),
+        background: Background::default(),
+        steps,
+        _lock: lock,
+    });
+    let engine = RocksEngine { inner };
+    Background::start(&engine.inner)?;
+    Ok(engine)
+}
+
+fn lock(dir: &Path) -> Result<File> {
+    let path = dir.join("LOCK");
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|error| io_error("opening", &path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::Unavailable(format!("the directory {} is in use by another process", dir.display())))
+        }
+        Err(TryLockError::Error(error)) => Err(io_error("locking", &path, &error)),
+    }
+}
+
+/// True when there is no database yet. Anything that is neither a database nor nothing is an error.
+fn check_format(files: &dyn Files, dir: &Path) -> Result<bool> {
+    let path = format_file(dir);
+    if path.exists() {
+        let mut text = String::new();
+        files
+            .open(&path)
+            .and_then(|mut file| file.read_to_string(&mut text))
+            .map_err(|error| io_error("reading", &path, &error))?;
+        let version: Option<u32> =
+            text.strip_prefix(FORMAT_WORDS).and_then(|rest| rest.trim_end().parse().ok());
+        return match version {
+            Some(FORMAT_VERSION) => Ok(false),
+            Some(version) => Err(Error::Corrupt {
+                file: path,
+                reason: format!(
+                    "the data has format {version}, this version reads format {FORMAT_VERSION}; use a newer version"
+                ),
+            }),
+            None => Err(Error::Corrupt { file: path, reason: "it does not name a format".to_owned() }),
+        };
+    }
+    let marker = creating_file(dir);
+    if !marker.exists() {
+        let remains = [log_dir(dir), sorted_dir(dir)];
+        if let Some(part) = remains.iter().find(|part| part.exists()) {
+            return Err(Error::Corrupt {
+                file: path,
+                reason: format!("it is missing, but {} is there", part.display()),
+            });
+        }
+        files
+            .create(&marker)
+            .and_then(|file| file.sync())
+            .and_then(|()| files.sync_dir(dir))
+            .map_err(|error| io_error("creating", &marker, &error))?;
+    }
+    Ok(true)
+}
+
+pub fn write_format(files: &dyn Files, dir: &Path) -> Result<()> {
+    let path = format_file(dir);
+    let unfinished = dir.join("FORMAT.unfinished");
+    let write = || {
+        if unfinished.exists() {
+            files.remove(&unfinished)?;
+        }
+        let file = files.create(&unfinished)?;
+        file.append(format!("{FORMAT_WORDS}{FORMAT_VERSION}\n").as_bytes())?;
+        file.sync()?;
+        files.rename(&unfinished, &path)?;
+        files.sync_dir(dir)
+    };
+    write().map_err(|error| io_error("writing", &path, &error))
+}
+
+fn empty_ingest_dir(dir: &Path) -> Result<()> {
+    let path = ingest_dir(dir);
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(io_error("removing", &path, &error));
+        }
+        _ => {}
+    }
+    fs::create_dir(&path).map_err(|error| io_error("creating", &path, &error))
+}
+
+/// Takes the replayed rows into the tables, and from there into the sorted data when they become too many.
+struct Recovery<'r> {
+    files: &'r dyn Files,
+    dir: &'r Path,
+    store: &'r Store,
+    hasher: &'r Hasher,
+    shards: &'r Shards,
+    spaces: &'static [SpaceDef],
+    steps: &'r Steps,
+    freeze_at: usize,
+    /// Segments whose rows are in the active tables.
+    segments: Vec<Arc<Segment>>,
+    bytes: usize,
+}
+
+impl replay::Sink for Recovery<'_> {
+    fn row(&mut self, row: Row<'_>) -> Result<()> {
+        let space = Space(row.space);
+        let Some(def) = self.spaces.get(usize::from(row.space)) else {
+            return Err(Error::Corrupt {
+                file: log_dir(self.dir),
+                reason: format!("a row belongs to a space {} that this version does not know", row.space),
+            });
+        };
+        let hash = self.hasher.row(def, space, row.key);
+        self.bytes += self.shards.write(hash.shard())?.active.set(row.space, row.key, &hash, row.value);
+        Ok(())
+    }
+
+    fn segment(&mut self, segment: Arc<Segment>, last_lsn: u64) -> Result<()> {
+        self.segments.push(segment);
+        if self.bytes < self.freeze_at {
+            return Ok(());
+        }
+        let segments = std::mem::take(&mut self.segments);
+        let unit = Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, last_lsn };
+        write_unit(self.store, &ingest_dir(self.dir), self.spaces.len(), &unit, self.steps)?;
+        self.shards.retire(&unit.sets, &|space, key| match self.spaces.get(usize::from(space)) {
+            Some(def) => self.hasher.row(def, Space(space), key),
+            None => self.hasher.row(&NO_SPACE, Space(space), key),
+        });
+        self.bytes = 0;
+        for segment in &unit.segments {
+            self.files.remove(&segment.path).map_err(|error| io_error("removing", &segment.path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+const NO_SPACE: SpaceDef = SpaceDef { name: "", group_len: |_| 0, queue_like: false };

@@ -1,0 +1,361 @@
+//! The dirty rows of a range, a chunk at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::super::Inner;
+use super::super::hash::{SHARDS, shard_of};
+use super::super::table::Table;
+use super::super::table::order::{Collected, Want};
+use super::super::table::rows::{Rows, ordered};
+use super::super::table::set::TableSet;
+use super::group::{self, Counted};
+use super::{Request, View};
+use crate::{Direction, Range, Result};
+
+const FIRST_ROWS: usize = 16;
+const MAX_ROWS: usize = 1024;
+/// Where rows must be picked out of all that are dirty, each chunk costs a look at all of them.
+const MAX_PICKED_ROWS: usize = 16 << 10;
+const MAX_BYTES: usize = 1 << 20;
+/// Groups looked into for one chunk.
+const MAX_GROUPS: u64 = 4096;
+/// Counting through fewer groups than this is always cheaper than looking at all rows.
+const FEW_GROUPS: u64 = 64;
+/// A dirty row with its share of the table, about; to guess their number.
+const ROW_BYTES_GUESS: usize = 128;
+
+/// Up to which key, inclusive, the copied rows are complete.
+pub type Bound = Option<Vec<u8>>;
+
+/// Where dirty rows are.
+pub trait Tables {
+    /// Copies rows of one group out, unsettled.
+    fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound>;
+    /// Copies rows of a space out, whatever their groups, settled.
+    fn collect_space(&self, request: &Request<'_>, max_rows: usize, out: &mut Rows) -> Result<Bound>;
+    /// About how many rows are dirty.
+    fn rows_guess(&self) -> u64;
+    /// Grows before rows leave the tables.
+    fn retirements(&self) -> u64;
+}
+
+impl Tables for Inner {
+    fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound> {
+        let index = shard_of(want.group_hash);
+        let mark = out.mark();
+        // Each round that comes back has ordered one more table.
+        loop {
+            out.rewind(mark);
+            let shard = self.shards.read(index)?;
+            let mut nearest = Nearest::new(want.direction);
+            if !nearest.collect(&shard.active, want, 0, out) {
+                drop(shard);
+                self.shards.write(index)?.active.order_group(want.space, want.group, want.group_hash);
+                continue;
+            }
+            let unordered = shard
+                .frozen
+                .iter()
+                .enumerate()
+                .find(|(age, table)| !nearest.collect(table, want, *age as u16 + 1, out))
+                .map(|(_, table)| table.clone());
+            drop(shard);
+            match unordered {
+                Some(table) => table.sort_group(want.space, want.group, want.group_hash),
+                None => return Ok(nearest.bound),
+            }
+        }
+    }
+
+    fn collect_space(&self, request: &Request<'_>, max_rows: usize, out: &mut Rows) -> Result<Bound> {
+        let mut picked = Picked::new(request, max_rows, out);
+        for index in 0..SHARDS {
+            let shard = self.shards.read(index)?;
+            picked.take(&shard.active, 0);
+            for (age, table) in shard.frozen.iter().enumerate() {
+                picked.take(table, age as u16 + 1);
+            }
+        }
+        Ok(picked.finish())
+    }
+
+    fn rows_guess(&self) -> u64 {
+        let bytes = self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
+        (bytes / ROW_BYTES_GUESS) as u64
+    }
+
+    fn retirements(&self) -> u64 {
+        self.retirements.load(Ordering::SeqCst)
+    }
+}
+
+/// A snapshot's sets, newest first.
+impl Tables for Vec<Arc<TableSet>> {
+    fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound> {
+        let index = shard_of(want.group_hash);
+        let mut nearest = Nearest::new(want.direction);
+        for (age, set) in self.iter().enumerate() {
+            let Some(table) = set.table(index) else { continue };
+            while !nearest.collect(table, want, age as u16, out) {
+                table.sort_group(want.space, want.group, want.group_hash);
+            }
+        }
+        Ok(nearest.bound)
+    }
+
+    fn collect_space(&self, request: &Request<'_>, max_rows: usize, out: &mut Rows) -> Result<Bound> {
+        let mut picked = Picked::new(request, max_rows, out);
+        for (age, set) in self.iter().enumerate() {
+            for (_, table) in set.tables() {
+                picked.take(table, age as u16);
+            }
+        }
+        Ok(picked.finish())
+    }
+
+    fn rows_guess(&self) -> u64 {
+        self.iter().map(|set| set.rows as u64).sum()
+    }
+
+    fn retirements(&self) -> u64 {
+        0
+    }
+}
+
+/// The bound of several sources: where the first of them was cut off.
+struct Nearest {
+    bound: Bound,
+    direction: Direction,
+}
+
+impl Nearest {
+    fn new(direction: Direction) -> Nearest {
+        Nearest { bound: None, direction }
+    }
+
+    /// False when the table must order the group first.
+    fn collect(&mut self, table: &Table, want: &Want<'_>, age: u16, out: &mut Rows) -> bool {
+        match table.collect(want, age, out) {
+            Collected::All => {}
+            Collected::NeedsOrder => return false,
+            Collected::Some => {
+                let last = out.len().checked_sub(1).and_then(|last| out.key(last)).unwrap_or_default();
+                if self.bound.as_ref().is_none_or(|bound| ordered(last, bound, self.direction).is_lt()) {
+                    self.bound = Some(last.to_vec());
+                }
+            }
+        }
+        true
+    }
+}
+
+/// The first rows of a range, picked out of tables in no order.
+struct Picked<'p> {
+    request: &'p Request<'p>,
+    max_rows: usize,
+    out: &'p mut Rows,
+    bound: Bound,
+}
+
+impl<'p> Picked<'p> {
+    fn new(request: &'p Request<'p>, max_rows: usize, out: &'p mut Rows) -> Picked<'p> {
+        Picked { request, max_rows, out, bound: None }
+    }
+
+    fn take(&mut self, table: &Table, age: u16) {
+        let Request { space, range, direction, .. } = *self.request;
+        for (_, row) in table.iter() {
+            if row.space != space.0 || row.key < range.start || row.key >= range.end {
+                continue;
+            }
+            if self.bound.as_ref().is_some_and(|bound| ordered(row.key, bound, direction).is_gt()) {
+                continue;
+            }
+            self.out.push_row(&row, age);
+            if self.out.len() >= 2 * self.max_rows || self.out.bytes() >= 4 * MAX_BYTES {
+                self.prune();
+            }
+        }
+    }
+
+    /// Keeps the first rows only; what lies behind them is left to the next chunk.
+    fn prune(&mut self) {
+        let Request { direction, .. } = *self.request;
+        self.out.settle(direction);
+        let keep = self.max_rows.min(self.out.len().div_ceil(2));
+        if let Some(key) = keep.checked_sub(1).and_then(|last| self.out.key(last)) {
+            self.bound = Some(key.to_vec());
+        }
+        self.out.truncate(keep);
+        self.out.compact();
+    }
+
+    fn finish(self) -> Bound {
+        self.out.settle(self.request.direction);
+        self.bound
+    }
+}
+
+/// Walks a range in chunks of dirty rows.
+pub struct Chunk<'r> {
+    request: Request<'r>,
+    /// The group of all keys of the range, if it is one.
+    group: Option<&'r [u8]>,
+    /// Forward: the least key not yet covered. Backward: the key above the greatest one not yet covered.
+    from: Vec<u8>,
+    pub rows: Rows,
+    /// Where the chunk ends and the next one begins; None at the end of the range.
+    to: Option<Vec<u8>>,
+    max_rows: usize,
+}
+
+impl<'r> Chunk<'r> {
+    pub fn new(view: &View<'_>, request: Request<'r>) -> Chunk<'r> {
+        let Range { start, end } = request.range;
+        let from = match request.direction {
+            Direction::Forward => start,
+            Direction::Backward => end,
+        };
+        Chunk {
+            request,
+            group: group::single(view.def, start, end),
+            from: from.to_vec(),
+            rows: Rows::default(),
+            to: None,
+            max_rows: request.limit.clamp(FIRST_ROWS, MAX_ROWS),
+        }
+    }
+
+    pub fn group(&self) -> Option<&'r [u8]> {
+        self.group
+    }
+
+    pub fn from(&self) -> &[u8] {
+        &self.from
+    }
+
+    pub fn bound(&self) -> Option<&[u8]> {
+        self.to.as_deref()
+    }
+
+    /// Goes on to the next chunk; false behind the last.
+    pub fn advance(&mut self) -> bool {
+        let Some(to) = self.to.take() else { return false };
+        self.from = to;
+        self.max_rows = (self.max_rows * 2).min(MAX_ROWS);
+        self.request.range.start < self.request.range.end && self.range_left()
+    }
+
+    fn range_left(&self) -> bool {
+        let range = self.range();
+        range.start < range.end
+    }
+
+    /// What is left of the range.
+    fn range(&self) -> Range<'_> {
+        let Range { start, end } = self.request.range;
+        match self.request.direction {
+            Direction::Forward => Range { start: &self.from, end },
+            Direction::Backward => Range { start, end: &self.from },
+        }
+    }
+
+    /// Copies the chunk's dirty rows out, in order.
+    pub fn fill(&mut self, view: &View<'_>) -> Result<()> {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        let outcome = match self.group {
+            Some(group) => self.fill_group(view, group, &mut rows),
+            None => self.fill_groups(view, &mut rows),
+        };
+        self.rows = rows;
+        self.to = outcome?;
+        Ok(())
+    }
+
+    fn want<'w>(&'w self, view: &View<'_>, group: &'w [u8], max_rows: usize) -> Want<'w> {
+        let Range { start, end } = self.range();
+        Want {
+            space: self.request.space.0,
+            group,
+            group_hash: view.hasher.group(self.request.space, group),
+            start,
+            end,
+            direction: self.request.direction,
+            max_rows,
+            max_bytes: MAX_BYTES,
+        }
+    }
+
+    fn fill_group(&self, view: &View<'_>, group: &[u8], rows: &mut Rows) -> Result<Bound> {
+        let bound = view.tables.collect_group(&self.want(view, group, self.max_rows), rows)?;
+        rows.settle(self.request.direction);
+        Ok(self.cut(bound, rows))
+    }
+
+    /// Drops rows behind the bound, and turns it into where the next chunk begins.
+    fn cut(&self, bound: Bound, rows: &mut Rows) -> Option<Vec<u8>> {
+        let mut bound = bound?;
+        rows.cut(&bound, self.request.direction);
+        if self.request.direction == Direction::Forward {
+            // The least key above an inclusive bound.
+            bound.push(0);
+        }
+        Some(bound)
+    }
+
+    fn fill_groups(&self, view: &View<'_>, rows: &mut Rows) -> Result<Option<Vec<u8>>> {
+        let Range { start, end } = self.range();
+        if let Some(counted) = group::counted(view.def, start, end)
+            && counted.count() <= FEW_GROUPS.max(view.tables.rows_guess() / 4)
+            && let Some(to) = self.count_groups(view, counted, rows)?
+        {
+            return Ok(to);
+        }
+        rows.clear();
+        let request = Request { range: self.range(), ..self.request };
+        let max_rows = (self.max_rows * 16).min(MAX_PICKED_ROWS);
+        let bound = view.tables.collect_space(&request, max_rows, rows)?;
+        Ok(self.cut(bound, rows))
+    }
+
+    /// Looks into one group after the other. None when their length is not the same everywhere.
+    fn count_groups(
+        &self,
+        view: &View<'_>,
+        counted: Counted,
+        rows: &mut Rows,
+    ) -> Result<Option<Option<Vec<u8>>>> {
+        let direction = self.request.direction;
+        for step in 0..counted.count() {
+            let number = match direction {
+                Direction::Forward => counted.first + step,
+                Direction::Backward => counted.last - step,
+            };
+            let group = counted.group(number);
+            let is_regular = group::padded_group_len(view.def, &group) == counted.len;
+            if step > 0 && (!is_regular || rows.len() >= self.max_rows || step >= MAX_GROUPS) {
+                let to = match direction {
+                    Direction::Forward => counted.floor(number),
+                    Direction::Backward => counted.floor(number + 1),
+                };
+                rows.settle(direction);
+                return Ok(Some(Some(to.to_vec())));
+            }
+            if !is_regular {
+                return Ok(None);
+            }
+            for group in counted.short_groups(number).chain([group]) {
+                let want = self.want(view, &group, self.max_rows);
+                if let Some(bound) = view.tables.collect_group(&want, rows)? {
+                    // Short groups are single rows: only the group itself can be cut, and it is the last one.
+                    rows.settle(direction);
+                    return Ok(Some(self.cut(Some(bound), rows)));
+                }
+            }
+        }
+        rows.settle(direction);
+        Ok(Some(None))
+    }
+}

@@ -1,0 +1,213 @@
+//! Scans: dirty rows, copied out in chunks, merged newest over oldest with an iterator of the sorted data.
+//!
+//! A chunk of dirty rows is copied before the iterator is made (or found to be still good), so that a row that moves
+//! from the tables to the sorted data meanwhile is seen in one of the two.
+
+mod dirty;
+mod group;
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use rust_rocksdb::{DBRawIterator, ReadOptions, ReadTier};
+
+use self::dirty::Chunk;
+pub use self::dirty::Tables;
+use super::Inner;
+use super::hash::Hasher;
+use super::store::Store;
+use super::table::rows::{Rows, ordered};
+use super::transaction::TxBuffer;
+use crate::{Direction, Range, Result, Space, SpaceDef, Wait};
+
+/// What a scan reads from.
+pub struct View<'a> {
+    pub def: &'static SpaceDef,
+    pub hasher: &'a Hasher,
+    pub tables: &'a dyn Tables,
+    pub store: &'a Store,
+    /// Options to begin with: a snapshot, where it is one.
+    pub read_options: &'a dyn Fn() -> ReadOptions,
+    pub wait: Wait,
+}
+
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub space: Space,
+    pub range: Range<'a>,
+    pub direction: Direction,
+    pub limit: usize,
+}
+
+impl Inner {
+    #[allow(clippy::too_many_arguments)] // the arguments of `Read::scan` and where it comes from
+    pub(super) fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        wait: Wait,
+        own: Option<&TxBuffer>,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.check_open()?;
+        let view = View {
+            def: self.def(space)?,
+            hasher: &self.hasher,
+            tables: self,
+            store: &self.store,
+            read_options: &ReadOptions::default,
+            wait,
+        };
+        let own = own.map(|own| own.collect(space.0, range, direction)).unwrap_or_default();
+        scan(&view, Request { space, range, direction, limit }, &own, each)
+    }
+}
+
+pub fn scan(
+    view: &View<'_>,
+    request: Request<'_>,
+    own: &Rows,
+    each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let Request { space, range, direction, limit } = request;
+    if range.start >= range.end || limit == 0 {
+        return Ok(());
+    }
+    let mut chunk = Chunk::new(view, request);
+    let mut sorted: Option<(DBRawIterator<'_>, u64)> = None;
+    let mut own_at = 0;
+    let mut left = limit;
+    loop {
+        chunk.fill(view)?;
+        let retirements = view.tables.retirements();
+        if sorted.as_ref().is_none_or(|(_, made_at)| *made_at != retirements) {
+            // The count is read before the iterator is made: an iterator may only be newer than it says.
+            let mut iterator = open_iterator(view, space, range, direction, chunk.group().is_some())?;
+            match direction {
+                Direction::Forward => iterator.seek(chunk.from()),
+                Direction::Backward => seek_before(&mut iterator, chunk.from()),
+            }
+            sorted = Some((iterator, retirements));
+        }
+        let Some((iterator, _)) = &mut sorted else { return Ok(()) };
+        let mut merge = Merge {
+            own,
+            own_at,
+            dirty: &chunk.rows,
+            dirty_at: 0,
+            sorted: iterator,
+            direction,
+            bound: chunk.bound(),
+        };
+        while left > 0 {
+            match merge.step(each) {
+                Step::Told(ControlFlow::Break(())) => return Ok(()),
+                Step::Told(ControlFlow::Continue(())) => left -= 1,
+                Step::Skipped => {}
+                Step::End => break,
+            }
+        }
+        own_at = merge.own_at;
+        if left == 0 {
+            return Ok(());
+        }
+        if !iterator.valid() {
+            iterator.status().map_err(|error| view.store.error(&error))?;
+        }
+        if !chunk.advance() {
+            return Ok(());
+        }
+    }
+}
+
+fn open_iterator<'a>(
+    view: &View<'a>,
+    space: Space,
+    range: Range<'_>,
+    direction: Direction,
+    in_one_group: bool,
+) -> Result<DBRawIterator<'a>> {
+    let mut options = (view.read_options)();
+    options.set_iterate_lower_bound(range.start);
+    options.set_iterate_upper_bound(range.end);
+    // The prefix filter is asked with the place sought: backwards that place may lie outside of the group.
+    if in_one_group && direction == Direction::Forward {
+        options.set_prefix_same_as_start(true);
+    } else {
+        options.set_total_order_seek(true);
+    }
+    if view.wait == Wait::Never {
+        options.set_read_tier(ReadTier::BlockCache);
+    }
+    Ok(view.store.db().raw_iterator_cf_opt(view.store.family(space)?, options))
+}
+
+/// To the last row before `key`.
+fn seek_before(iterator: &mut DBRawIterator<'_>, key: &[u8]) {
+    iterator.seek_for_prev(key);
+    if iterator.key() == Some(key) {
+        iterator.prev();
+    }
+}
+
+enum Step {
+    Told(ControlFlow<()>),
+    Skipped,
+    End,
+}
+
+struct Merge<'m, 'd> {
+    own: &'m Rows,
+    own_at: usize,
+    dirty: &'m Rows,
+    dirty_at: usize,
+    sorted: &'m mut DBRawIterator<'d>,
+    direction: Direction,
+    /// Up to where the dirty rows are known.
+    bound: Option<&'m [u8]>,
+}
+
+impl Merge<'_, '_> {
+    fn within(&self, key: &[u8]) -> bool {
+        match (self.bound, self.direction) {
+            (None, _) => true,
+            (Some(bound), Direction::Forward) => key < bound,
+            (Some(bound), Direction::Backward) => key >= bound,
+        }
+    }
+
+    /// Tells or skips the next key.
+    fn step(&mut self, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Step {
+        let own = self.own.key(self.own_at).filter(|key| self.within(key));
+        let dirty = self.dirty.key(self.dirty_at);
+        let sorted = self.sorted.key().filter(|key| self.within(key));
+        let first = [own, dirty, sorted].into_iter().flatten().min_by(|a, b| ordered(a, b, self.direction));
+        let Some(key) = first else { return Step::End };
+        let is_first = |other: Option<&[u8]>| {
+            other.is_some_and(|other| ordered(other, key, self.direction) == Ordering::Equal)
+        };
+        let (in_own, in_dirty, in_sorted) = (is_first(own), is_first(dirty), is_first(sorted));
+        let value = if in_own {
+            self.own.value(self.own_at).flatten()
+        } else if in_dirty {
+            self.dirty.value(self.dirty_at).flatten()
+        } else {
+            self.sorted.value()
+        };
+        let step = match value {
+            Some(value) => Step::Told(each(key, value)),
+            None => Step::Skipped,
+        };
+        self.own_at += usize::from(in_own);
+        self.dirty_at += usize::from(in_dirty);
+        if in_sorted {
+            match self.direction {
+                Direction::Forward => self.sorted.next(),
+                Direction::Backward => self.sorted.prev(),
+            }
+        }
+        step
+    }
+}

@@ -1,0 +1,176 @@
+//! What is known of a row before the sorted data is asked: one lock covers the active table, the frozen ones and the
+//! clean rows of a shard. A group lives in one shard.
+
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use smallvec::SmallVec;
+
+use super::cache::{CacheBudget, CachePart};
+use super::hash::{RowHash, SHARDS};
+use super::table::Table;
+use super::table::set::TableSet;
+use crate::{Error, Result};
+
+/// Rows that move into the cache under one hold of a shard's lock.
+const ROWS_PER_STEP: usize = 64;
+/// Places the clock passes under one hold of a shard's lock.
+const EVICT_STEPS: usize = 64;
+
+#[derive(Default)]
+pub struct Shard {
+    pub active: Table,
+    /// Newest first.
+    pub frozen: SmallVec<[Arc<Table>; 4]>,
+    pub cache: CachePart,
+    /// Grows when the sorted data may have changed below rows that a reader is fetching: what was fetched before
+    /// must not enter the cache after.
+    pub generation: u64,
+}
+
+pub enum Found<'a> {
+    Value(&'a [u8]),
+    Absent,
+    Unknown,
+}
+
+impl Shard {
+    #[inline]
+    pub fn find(&self, space: u8, key: &[u8], hash: &RowHash) -> (Found<'_>, bool) {
+        let dirty = self
+            .active
+            .get(space, key, hash)
+            .or_else(|| self.frozen.iter().find_map(|table| table.get(space, key, hash)));
+        if let Some(row) = dirty {
+            return (row.value.map_or(Found::Absent, Found::Value), false);
+        }
+        match self.cache.get(space, key, hash) {
+            Some(Some(value)) => (Found::Value(value), true),
+            Some(None) => (Found::Absent, true),
+            None => (Found::Unknown, false),
+        }
+    }
+}
+
+pub struct Shards {
+    list: Box<[CachePadded<RwLock<Shard>>]>,
+    pub budget: CacheBudget,
+}
+
+impl Shards {
+    pub fn new() -> Shards {
+        Shards { list: (0..SHARDS).map(|_| CachePadded::default()).collect(), budget: CacheBudget::default() }
+    }
+
+    #[inline]
+    fn lock(&self, shard: usize) -> Result<&RwLock<Shard>> {
+        self.list
+            .get(shard)
+            .map(|lock| &**lock)
+            .ok_or_else(|| Error::Io(format!("there is no shard {shard}")))
+    }
+
+    #[inline]
+    pub fn read(&self, shard: usize) -> Result<RwLockReadGuard<'_, Shard>> {
+        Ok(self.lock(shard)?.read())
+    }
+
+    #[inline]
+    pub fn write(&self, shard: usize) -> Result<RwLockWriteGuard<'_, Shard>> {
+        Ok(self.lock(shard)?.write())
+    }
+
+    /// Turns the active tables into frozen ones; None when all were empty. The caller holds off commits.
+    pub fn seal(&self) -> Option<Arc<TableSet>> {
+        let tables: Vec<_> = self
+            .list
+            .iter()
+            .map(|shard| {
+                let mut shard = shard.write();
+                if shard.active.is_empty() {
+                    return None;
+                }
+                let table = Arc::new(std::mem::take(&mut shard.active));
+                shard.frozen.insert(0, table.clone());
+                Some(table)
+            })
+            .collect();
+        tables.iter().any(Option::is_some).then(|| Arc::new(TableSet::new(tables)))
+    }
+
+    /// Puts one set in the place of neighbouring ones that it holds the rows of.
+    pub fn exchange(&self, old: &[Arc<TableSet>], new: &TableSet) {
+        for (index, shard) in self.list.iter().enumerate() {
+            let mut shard = shard.write();
+            let is_old = |table: &Arc<Table>| {
+                old.iter().any(|set| set.table(index).is_some_and(|old| Arc::ptr_eq(old, table)))
+            };
+            let place = shard.frozen.iter().position(is_old);
+            if let (Some(place), Some(table)) = (place, new.table(index)) {
+                shard.frozen.retain(|table| !is_old(table));
+                shard.frozen.insert(place, table.clone());
+            }
+        }
+    }
+
+    /// The sorted data holds these rows now: they become clean ones, in small steps, and the tables go.
+    pub fn retire(&self, sets: &[Arc<TableSet>], rehash: &dyn Fn(u8, &[u8]) -> RowHash) {
+        for (index, lock) in self.list.iter().enumerate() {
+            if sets.iter().all(|set| set.table(index).is_none()) {
+                continue;
+            }
+            lock.write().generation += 1;
+            // Oldest first, so that the newest value is the one that stays.
+            for table in sets.iter().filter_map(|set| set.table(index)) {
+                let mut rows = table.iter().peekable();
+                while rows.peek().is_some() {
+                    let mut shard = lock.write();
+                    for (_, row) in rows.by_ref().take(ROWS_PER_STEP) {
+                        let hash = rehash(row.space, row.key);
+                        shard.cache.set(row.space, row.key, &hash, row.value, &self.budget);
+                    }
+                    drop(shard);
+                    self.evict();
+                }
+            }
+            let mut shard = lock.write();
+            shard.frozen.retain(|table| {
+                !sets.iter().any(|set| set.table(index).is_some_and(|gone| Arc::ptr_eq(gone, table)))
+            });
+        }
+    }
+
+    /// Brings the cache back into its budget.
+    #[inline]
+    pub fn evict(&self) {
+        if self.budget.is_exceeded() {
+            self.turn_clock();
+        }
+    }
+
+    #[cold]
+    fn turn_clock(&self) {
+        // Twice round finds a victim even if every row was in use; what it leaves over, the next caller takes.
+        for _ in 0..2 * SHARDS {
+            if !self.budget.is_exceeded() {
+                return;
+            }
+            let hand = self.budget.shard.load(std::sync::atomic::Ordering::Relaxed);
+            let Some(lock) = self.list.get(hand % SHARDS) else { return };
+            let came_round = lock.write().cache.evict(EVICT_STEPS, &self.budget);
+            if came_round {
+                self.budget.shard.store((hand + 1) % SHARDS, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Forgets all clean rows, and those being fetched.
+    pub fn forget_clean(&self) {
+        for shard in &self.list {
+            let mut shard = shard.write();
+            shard.generation += 1;
+            shard.cache.clear(&self.budget);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! RocksDB: the sorted data. One column family per space; the default one holds the engine's own state.
+//!
+//! Its write-ahead log is off everywhere: what is not in its files is in our log.
+
+pub mod filter;
+mod options;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rust_rocksdb::checkpoint::Checkpoint;
+use rust_rocksdb::{
+    Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBPinnableSlice, ErrorKind, IngestExternalFileOptions,
+    Options, ReadOptions, ReadTier, SstFileWriter, WriteBatch, WriteOptions,
+};
+
+use self::filter::FilterContext;
+use super::field::u64_at;
+use crate::{Error, Range, Result, Space, SpaceDef, Wait};
+
+const STATE_FAMILY: &str = "default";
+const APPLIED_LSN: &[u8] = b"applied-lsn";
+
+pub struct Store {
+    db: Arc<DB>,
+    dir: PathBuf,
+    spaces: &'static [SpaceDef],
+    /// The options of each space's column family; files to be ingested are written with the same.
+    families: Vec<Options>,
+    block_cache: Cache,
+    read_waiting: ReadOptions,
+    read_resident: ReadOptions,
+    write: WriteOptions,
+    filter: Arc<FilterContext>,
+}
+
+impl Store {
+    pub fn open(
+        dir: &Path,
+        spaces: &'static [SpaceDef],
+        block_cache_bytes: usize,
+        create: bool,
+        filter: Arc<FilterContext>,
+    ) -> Result<Store> {
+        let block_cache = Cache::new_lru_cache(block_cache_bytes);
+        let database = options::database(create);
+        let families: Vec<Options> = spaces
+            .iter()
+            .enumerate()
+            .map(|(index, def)| options::family(def, Space(index as u8), &block_cache, &filter))
+            .collect();
+        if !create {
+            check_families(&database, dir, spaces)?;
+        }
+        let descriptors = spaces
+            .iter()
+            .zip(&families)
+            .map(|(def, options)| ColumnFamilyDescriptor::new(def.name, options.clone()))
+            .chain([ColumnFamilyDescriptor::new(STATE_FAMILY, options::state(&block_cache))]);
+        let db =
+            DB::open_cf_descriptors(&database, dir, descriptors).map_err(|error| store_error(dir, &error))?;
+        let db = Arc::new(db);
+        filter.attach(&db);
+
+        let read_waiting = ReadOptions::default();
+        let mut read_resident = ReadOptions::default();
+        read_resident.set_read_tier(ReadTier::BlockCache);
+        let mut write = WriteOptions::default();
+        write.disable_wal(true);
+        Ok(Store {
+            db,
+            dir: dir.to_path_buf(),
+            spaces,
+            families,
+            block_cache,
+            read_waiting,
+            read_resident,
+            write,
+            filter,
+        })
+    }
+
+    pub fn db(&self) -> &Arc<DB> {
+        &self.db
+    }
+
+    pub fn error(&self, error: &rust_rocksdb::Error) -> Error {
+        store_error(&self.dir, error)
+    }
+
+    pub fn family(&self, space: Space) -> Result<&ColumnFamily> {
+        let name = self.spaces.get(usize::from(space.0)).map_or("", |def| def.name);
+        self.db.cf_handle(name).ok_or_else(|| Error::Io(format!("there is no space {}", space.0)))
+    }
+
+    fn state(&self) -> Result<&ColumnFamily> {
+        self.db.cf_handle(STATE_FAMILY).ok_or_else(|| Error::Io("there is no state column family".to_owned()))
+    }
+
+    pub fn read_options(&self, wait: Wait) -> &ReadOptions {
+        match wait {
+            Wait::Allowed => &self.read_waiting,
+            Wait::Never => &self.read_resident,
+        }
+    }
+
+    pub fn get(
+        &self,
+        space: Space,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<DBPinnableSlice<'_>>> {
+        self.db.get_pinned_cf_opt(self.family(space)?, key, options).map_err(|error| self.error(&error))
+    }
+
+    pub fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Result<Vec<Option<DBPinnableSlice<'_>>>> {
+        self.db
+            .batched_multi_get_cf_opt(self.family(space)?, keys.iter().copied(), false, options)
+            .into_iter()
+            .map(|outcome| outcome.map_err(|error| self.error(&error)))
+            .collect()
+    }
+
+    pub fn applied_lsn(&self) -> Result<u64> {
+        let row = self
+            .db
+            .get_pinned_cf_opt(self.state()?, APPLIED_LSN, &self.read_waiting)
+            .map_err(|error| self.error(&error))?;
+        match row {
+            None => Ok(0),
+            Some(row) => u64_at(&row, 0).ok_or_else(|| Error::Corrupt {
+                file: self.dir.clone(),
+                reason: "the applied lsn is not a number".to_owned(),
+            }),
+        }
+    }
+
+    /// Everything up to `lsn` is in the files. The caller has seen to that.
+    pub fn set_applied_lsn(&self, lsn: u64) -> Result<()> {
+        let state = self.state()?;
+        self.db
+            .put_cf_opt(state, APPLIED_LSN, lsn.to_be_bytes(), &self.write)
+            .and_then(|()| self.db.flush_cf(state))
+            .map_err(|error| self.error(&error))
+    }
+
+    pub fn write_batch(&self, batch: &WriteBatch) -> Result<()> {
+        self.db.write_opt(batch, &self.write).map_err(|error| self.error(&error))
+    }
+
+    pub fn flush(&self, space: Space) -> Result<()> {
+        self.db.flush_cf(self.family(space)?).map_err(|error| self.error(&error))
+    }
+
+    pub fn file_writer(&self, space: Space, path: &Path) -> Result<SstFileWriter<'_>> {
+        let options = self
+            .families
+            .get(usize::from(space.0))
+            .ok_or_else(|| Error::Io(format!("there is no space {}", space.0)))?;
+        let mut writer = SstFileWriter::create(options);
+        writer.open(path).map_err(|error| self.error(&error))?;
+        Ok(writer)
+    }
+
+    /// Takes the file over; it is durable when this returns.
+    pub fn ingest(&self, space: Space, path: &Path) -> Result<()> {
+        let mut options = IngestExternalFileOptions::default();
+        options.set_move_files(true);
+        self.db
+            .ingest_external_file_cf_opts(self.family(space)?, &options, vec![path])
+            .map_err(|error| self.error(&error))
+    }
+
+    /// Removes the rows of a range. Whole files go at once where no snapshot may still want them.
+    pub fn delete_range(&self, space: Space, range: Range<'_>, may_drop_files: bool) -> Result<()> {
+        let family = self.family(space)?;
+        let inside = below(range.end);
+        if may_drop_files && range.start < &*inside {
+            self.db
+                .delete_file_in_range_cf(family, range.start, &inside)
+                .map_err(|error| self.error(&error))?;
+        }
+        self.db
+            .delete_range_cf_opt(family, range.start, range.end, &self.write)
+            .and_then(|()| self.db.flush_cf(family))
+            .map_err(|error| self.error(&error))
+    }
+
+    pub fn suggest_compaction(&self, space: Space, range: Range<'_>) -> Result<()> {
+        self.db
+            .suggest_compact_range_cf(self.family(space)?, Some(range.start), Some(range.end))
+            .map_err(|error| self.error(&error))
+    }
+
+    pub fn checkpoint(&self, path: &Path) -> Result<()> {
+        Checkpoint::new(&self.db)
+            .and_then(|checkpoint| checkpoint.create_checkpoint(path))
+            .map_err(|error| self.error(&error))
+    }
+
+    pub fn set_block_cache(&self, bytes: usize) {
+        self.block_cache.clone().set_capacity(bytes);
+    }
+
+    pub fn block_cache_bytes(&self) -> u64 {
+        self.block_cache.get_usage() as u64
+    }
+
+    /// A number that RocksDB keeps per column family, summed.
+    pub fn property(&self, name: &str) -> u64 {
+        (0..self.spaces.len())
+            .filter_map(|index| self.family(Space(index as u8)).ok())
+            .chain(self.state().ok())
+            .filter_map(|family| self.db.property_int_value_cf(family, name).ok().flatten())
+            .sum()
+    }
+
+    /// From now on the filter may drop rows.
+    pub fn enable_filter(&self) {
+        self.filter.enable();
+    }
+
+    pub fn filter(&self) -> &Arc<FilterContext> {
+        &self.filter
+    }
+
+    /// Ends compactions and flushes. Without this the last reference might go in a compaction's own thread.
+    pub fn close(&self) {
+        self.filter.disable();
+        self.db.cancel_all_background_work(true);
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn check_families(database: &Options, dir: &Path, spaces: &[SpaceDef]) -> Result<()> {
+    let names = DB::list_cf(database, dir).map_err(|error| store_error(dir, &error))?;
+    for name in names {
+        if name != STATE_FAMILY && spaces.iter().all(|def| def.name != name) {
+            return Err(Error::Corrupt {
+                file: dir.to_path_buf(),
+                reason: format!("it holds a space {name} that this version does not know"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A key below `end` with next to nothing in between: files are dropped up to and including a key.
+fn below(end: &[u8]) -> Vec<u8> {
+    let mut key = end.to_vec();
+    match key.pop() {
+        Some(0) | None => {}
+        Some(last) => {
+            key.push(last - 1);
+            key.extend_from_slice(&[0xff; 32]);
+        }
+    }
+    key
+}
+
+fn store_error(dir: &Path, error: &rust_rocksdb::Error) -> Error {
+    let text = error.as_ref().to_owned();
+    match error.kind() {
+        ErrorKind::Incomplete => Error::NotResident,
+        ErrorKind::Corruption => Error::Corrupt { file: dir.to_path_buf(), reason: text },
+        ErrorKind::ShutdownInProgress => Error::Unavailable(text),
+        ErrorKind::IOError if text.contains("No space left") => Error::Full(text),
+        _ => Error::Io(text),
+    }
+}

@@ -1,0 +1,151 @@
+//! How RocksDB is set up.
+
+use std::ffi::CString;
+use std::ffi::{c_char, c_uchar, c_void};
+use std::slice;
+
+use rust_rocksdb::{
+    BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, Env, Options, SliceTransform, ffi_raw,
+};
+
+use super::filter::{FilterContext, SpaceFilterFactory};
+use crate::{Space, SpaceDef};
+
+const BLOOM_BITS_PER_KEY: f64 = 10.0;
+const BLOCK_BYTES: usize = 8 << 10;
+/// Our tables take the memtables' place; what goes through them are small batches.
+const MEMTABLE_BYTES: usize = 8 << 20;
+const ALL_MEMTABLES_BYTES: usize = 32 << 20;
+const FILE_BYTES: u64 = 32 << 20;
+const LEVEL_BASE_BYTES: u64 = 256 << 20;
+/// Below the number of descriptors that a process gets by default.
+const OPEN_FILES: i32 = 512;
+const BACKGROUND_JOBS: i32 = 2;
+/// A file is compacted soon when half of this many neighbours in it are tombstones.
+const TOMBSTONE_WINDOW: usize = 4096;
+
+pub fn database(create: bool) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(create);
+    // A space that a newer version has added begins empty.
+    options.create_missing_column_families(true);
+    options.set_max_open_files(OPEN_FILES);
+    options.set_max_background_jobs(BACKGROUND_JOBS);
+    options.set_db_write_buffer_size(ALL_MEMTABLES_BYTES);
+    options.set_bytes_per_sync(1 << 20);
+    // What is in a memtable is in our log too; closing need not wait for it.
+    options.set_avoid_flush_during_shutdown(true);
+    options.set_keep_log_file_num(4);
+    options.set_max_log_file_size(4 << 20);
+    options.set_stats_dump_period_sec(0);
+    if let Ok(mut env) = Env::new() {
+        env.lower_thread_pool_cpu_priority();
+        env.lower_thread_pool_io_priority();
+        options.set_env(&env);
+    }
+    options
+}
+
+/// The engine's own few rows.
+pub fn state(cache: &Cache) -> Options {
+    let mut options = Options::default();
+    options.set_write_buffer_size(1 << 20);
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache);
+    options.set_block_based_table_factory(&blocks);
+    options
+}
+
+pub fn family(
+    def: &SpaceDef,
+    space: Space,
+    cache: &Cache,
+    filter: &std::sync::Arc<FilterContext>,
+) -> Options {
+    let mut options = Options::default();
+    options.set_write_buffer_size(MEMTABLE_BYTES);
+    options.set_level_compaction_dynamic_level_bytes(true);
+    options.set_target_file_size_base(FILE_BYTES);
+    options.set_max_bytes_for_level_base(LEVEL_BASE_BYTES);
+    // Only the write-back thread waits here, and the pressure it leaves behind slows clients smoothly.
+    options.set_level_zero_file_num_compaction_trigger(4);
+    options.set_level_zero_slowdown_writes_trigger(24);
+    options.set_level_zero_stop_writes_trigger(48);
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    options.set_prefix_extractor(group_prefix(def));
+    options.set_memtable_whole_key_filtering(true);
+
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache);
+    blocks.set_block_size(BLOCK_BYTES);
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_cache_index_and_filter_blocks_with_high_priority(true);
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, false);
+    blocks.set_whole_key_filtering(true);
+    blocks.set_optimize_filters_for_memory(true);
+    blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+    options.set_block_based_table_factory(&blocks);
+
+    if def.queue_like {
+        options.add_compact_on_deletion_collector_factory(TOMBSTONE_WINDOW, TOMBSTONE_WINDOW / 2, 0.5);
+    }
+    if filter.is_given() {
+        options.set_compaction_filter_factory(SpaceFilterFactory::new(filter.clone(), space));
+    }
+    options
+}
+
+struct GroupPrefix {
+    group_len: fn(&[u8]) -> usize,
+    name: CString,
+}
+
+/// RocksDB's prefix is the row's group. The crate's own wrapper takes functions without state.
+fn group_prefix(def: &SpaceDef) -> SliceTransform {
+    let state = Box::new(GroupPrefix {
+        group_len: def.group_len,
+        name: CString::new(format!("tarn.group.{}", def.name)).unwrap_or_default(),
+    });
+    // SAFETY: the callbacks take the pointer back as what it is here; RocksDB calls `drop_prefix` once, last.
+    let inner = unsafe {
+        ffi_raw::rocksdb_slicetransform_create(
+            Box::into_raw(state).cast::<c_void>(),
+            Some(drop_prefix),
+            Some(transform),
+            Some(in_domain),
+            Some(prefix_name),
+        )
+    };
+    SliceTransform { inner }
+}
+
+unsafe extern "C" fn drop_prefix(state: *mut c_void) {
+    // SAFETY: made by `Box::into_raw` in `group_prefix`, dropped once.
+    drop(unsafe { Box::from_raw(state.cast::<GroupPrefix>()) });
+}
+
+unsafe extern "C" fn transform(
+    state: *mut c_void,
+    key: *const c_char,
+    key_len: usize,
+    prefix_len: *mut usize,
+) -> *mut c_char {
+    // SAFETY: RocksDB passes the state of `group_prefix`, a key of that length, and a place for the result.
+    unsafe {
+        let state = &*state.cast::<GroupPrefix>();
+        let bytes = slice::from_raw_parts(key.cast::<u8>(), key_len);
+        *prefix_len = (state.group_len)(bytes).min(key_len);
+    }
+    key.cast_mut()
+}
+
+unsafe extern "C" fn in_domain(_state: *mut c_void, _key: *const c_char, _key_len: usize) -> c_uchar {
+    1
+}
+
+unsafe extern "C" fn prefix_name(state: *mut c_void) -> *const c_char {
+    // SAFETY: the state of `group_prefix`, which outlives the transform.
+    unsafe { (*state.cast::<GroupPrefix>()).name.as_ptr() }
+}

@@ -1,0 +1,191 @@
+//! Order among the rows of one group, made for scans.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+use super::Table;
+use super::arena::{Row, RowAt};
+use super::rows::{Rows, ordered};
+use crate::Direction;
+use crate::rocksdb::hash::RowHash;
+
+/// A scan that finds a chain longer than this asks for an ordered index of the group.
+pub const CHAIN_LIMIT: usize = 256;
+/// An index entry: the key's rest, the address, and the tree's share.
+const ENTRY_BYTES: usize = 48;
+
+type Rest = SmallVec<[u8; 24]>;
+
+struct Order {
+    hash: u64,
+    space: u8,
+    group: Box<[u8]>,
+    /// By the part of the key behind the group.
+    rows: BTreeMap<Rest, RowAt>,
+}
+
+/// The ordered indexes of an active table.
+#[derive(Default)]
+pub struct Orders {
+    groups: HashTable<Order>,
+    entries: usize,
+}
+
+impl Orders {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.entries * ENTRY_BYTES
+    }
+
+    fn find(&self, space: u8, group: &[u8], hash: u64) -> Option<&Order> {
+        self.groups.find(hash, |order| order.hash == hash && order.space == space && *order.group == *group)
+    }
+
+    pub fn insert(&mut self, space: u8, key: &[u8], hash: &RowHash, at: RowAt) {
+        let Some((group, rest)) = key.split_at_checked(hash.group_len) else { return };
+        let found = self.groups.find_mut(hash.group, |order| {
+            order.hash == hash.group && order.space == space && *order.group == *group
+        });
+        if let Some(order) = found
+            && order.rows.insert(Rest::from_slice(rest), at).is_none()
+        {
+            self.entries += 1;
+        }
+    }
+}
+
+/// A part of one group's range that a scan wants.
+#[derive(Clone, Copy)]
+pub struct Want<'a> {
+    pub space: u8,
+    pub group: &'a [u8],
+    pub group_hash: u64,
+    pub start: &'a [u8],
+    pub end: &'a [u8],
+    pub direction: Direction,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+impl Want<'_> {
+    #[inline]
+    fn holds(&self, key: &[u8]) -> bool {
+        key >= self.start && key < self.end
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collected {
+    /// Every row of the range.
+    All,
+    /// As many as were asked for; the last one pushed is the bound.
+    Some,
+    /// The chain is long: order the group, then ask again.
+    NeedsOrder,
+}
+
+impl Table {
+    /// Copies the wanted rows out.
+    pub fn collect(&self, want: &Want<'_>, age: u16, out: &mut Rows) -> Collected {
+        if self.is_empty() {
+            return Collected::All;
+        }
+        if let Some(order) = self.orders.find(want.space, want.group, want.group_hash) {
+            return self.collect_ordered(want, order, age, out);
+        }
+        let mut found: SmallVec<[(RowAt, Row<'_>); 16]> = SmallVec::new();
+        let chain = self.chain(want.space, want.group, want.group_hash);
+        for (visited, (at, row)) in chain.enumerate() {
+            if visited >= CHAIN_LIMIT {
+                return match self.sorted_group(want) {
+                    Some(sorted) => self.collect_sorted(want, &sorted, age, out),
+                    None => Collected::NeedsOrder,
+                };
+            }
+            if want.holds(row.key) {
+                found.push((at, row));
+            }
+        }
+        found.sort_unstable_by(|a, b| ordered(a.1.key, b.1.key, want.direction));
+        push_some(found.iter().map(|(_, row)| *row), want, age, out)
+    }
+
+    fn collect_sorted(&self, want: &Want<'_>, sorted: &[RowAt], age: u16, out: &mut Rows) -> Collected {
+        let from = sorted.partition_point(|at| self.row(*at).key < want.start);
+        let to = sorted.partition_point(|at| self.row(*at).key < want.end);
+        let range = sorted.get(from..to).unwrap_or_default().iter().map(|at| self.row(*at));
+        match want.direction {
+            Direction::Forward => push_some(range, want, age, out),
+            Direction::Backward => push_some(range.rev(), want, age, out),
+        }
+    }
+
+    fn collect_ordered(&self, want: &Want<'_>, order: &Order, age: u16, out: &mut Rows) -> Collected {
+        let start = want.start.strip_prefix(want.group).unwrap_or_default();
+        let end = match want.end.strip_prefix(want.group) {
+            Some(rest) => Bound::Excluded(rest),
+            None => Bound::Unbounded,
+        };
+        let range = order.rows.range::<[u8], _>((Bound::Included(start), end)).map(|(_, at)| self.row(*at));
+        match want.direction {
+            Direction::Forward => push_some(range, want, age, out),
+            Direction::Backward => push_some(range.rev(), want, age, out),
+        }
+    }
+
+    /// Gives the group an ordered index; inserts maintain it from now on.
+    pub fn order_group(&mut self, space: u8, group: &[u8], group_hash: u64) {
+        if self.orders.find(space, group, group_hash).is_some() {
+            return;
+        }
+        let rows: BTreeMap<Rest, RowAt> = self
+            .chain(space, group, group_hash)
+            .map(|(at, row)| (Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at))
+            .collect();
+        self.orders.entries += rows.len();
+        let order = Order { hash: group_hash, space, group: group.into(), rows };
+        self.orders.groups.insert_unique(group_hash, order, |order| order.hash);
+    }
+
+    fn sorted_group(&self, want: &Want<'_>) -> Option<Arc<[RowAt]>> {
+        let sorted = self.sorted.lock();
+        if sorted.is_empty() {
+            return None;
+        }
+        sorted.get(&(want.space, want.group.into())).cloned()
+    }
+
+    /// Sorts a group of a table that no longer changes.
+    pub fn sort_group(&self, space: u8, group: &[u8], group_hash: u64) {
+        let mut rows: Vec<RowAt> = self.chain(space, group, group_hash).map(|(at, _)| at).collect();
+        rows.sort_unstable_by(|a, b| self.row(*a).key.cmp(self.row(*b).key));
+        self.sorted.lock().insert((space, group.into()), rows.into());
+    }
+}
+
+fn push_some<'a>(
+    rows: impl Iterator<Item = Row<'a>>,
+    want: &Want<'_>,
+    age: u16,
+    out: &mut Rows,
+) -> Collected {
+    let full = out.bytes() + want.max_bytes;
+    let mut pushed = 0;
+    let mut rows = rows.peekable();
+    while let Some(row) = rows.next() {
+        out.push_row(&row, age);
+        pushed += 1;
+        if (pushed >= want.max_rows || out.bytes() >= full) && rows.peek().is_some() {
+            return Collected::Some;
+        }
+    }
+    Collected::All
+}

@@ -1,0 +1,150 @@
+//! A write transaction's rows, in the bytes of the log, so that a commit copies them once.
+
+use std::cell::RefCell;
+
+use hashbrown::HashTable;
+
+use super::hash::RowHash;
+use super::log::record::{self, ROW_HEADER};
+use super::table::rows::Rows;
+use crate::{Direction, Range};
+
+/// From this many rows on, own rows are found by hash.
+const INDEX_FROM_ROWS: usize = 16;
+/// A buffer that grew beyond this is not kept for the next transaction.
+const KEPT_BYTES: usize = 1 << 20;
+const KEPT_ROWS: usize = 1 << 14;
+/// Transactions open at a time on one thread, usually one.
+const KEPT_BUFFERS: usize = 4;
+
+thread_local! {
+    static BUFFERS: RefCell<Vec<TxBuffer>> = const { RefCell::new(Vec::new()) };
+}
+
+#[derive(Clone, Copy)]
+pub struct TxRow {
+    at: usize,
+    pub hash: RowHash,
+}
+
+#[derive(Default)]
+pub struct TxBuffer {
+    /// Rows as they will stand in the log.
+    pub bytes: Vec<u8>,
+    pub rows: Vec<TxRow>,
+    index: HashTable<u32>,
+}
+
+impl TxBuffer {
+    pub fn take() -> TxBuffer {
+        BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
+    }
+
+    pub fn give_back(mut self) {
+        if self.bytes.capacity() > KEPT_BYTES || self.rows.capacity() > KEPT_ROWS {
+            return;
+        }
+        self.bytes.clear();
+        self.rows.clear();
+        self.index.clear();
+        BUFFERS.with_borrow_mut(|buffers| {
+            if buffers.len() < KEPT_BUFFERS {
+                buffers.push(self);
+            }
+        });
+    }
+
+    #[inline]
+    pub fn row(&self, row: &TxRow) -> Option<record::Row<'_>> {
+        record::split_row(&mut self.bytes.get(row.at..)?)
+    }
+
+    fn is(&self, row: &TxRow, space: u8, key: &[u8], hash: &RowHash) -> bool {
+        row.hash.key == hash.key && self.row(row).is_some_and(|row| row.key == key && row.space == space)
+    }
+
+    #[inline]
+    fn position(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.rows.iter().rposition(|row| self.is(row, space, key, hash));
+        }
+        self.index
+            .find(hash.key, |at| {
+                self.rows.get(*at as usize).is_some_and(|row| self.is(row, space, key, hash))
+            })
+            .map(|at| *at as usize)
+    }
+
+    /// Some(None) is a row that this transaction deleted.
+    #[inline]
+    pub fn get(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
+        let row = self.rows.get(self.position(space, key, hash)?)?;
+        Some(self.row(row)?.value)
+    }
+
+    /// Sets a row; a later one of the same key takes an earlier one's place.
+    #[inline]
+    pub fn set(&mut self, space: u8, key: &[u8], hash: RowHash, value: Option<&[&[u8]]>) {
+        let position = self.position(space, key, &hash);
+        if let Some(position) = position
+            && self.overwrite(position, key.len(), value)
+        {
+            return;
+        }
+        let row = TxRow { at: self.bytes.len(), hash };
+        record::push_row(&mut self.bytes, space, key, value);
+        if let Some(place) = position.and_then(|position| self.rows.get_mut(position)) {
+            // The older row stays in the bytes, where it comes first.
+            *place = row;
+            return;
+        }
+        self.rows.push(row);
+        if !self.index.is_empty() {
+            let rows = &self.rows;
+            self.index.insert_unique(hash.key, (rows.len() - 1) as u32, |at| hash_at(rows, *at));
+        } else if self.rows.len() == INDEX_FROM_ROWS {
+            self.build_index();
+        }
+    }
+
+    fn build_index(&mut self) {
+        let TxBuffer { rows, index, .. } = self;
+        for (at, row) in rows.iter().enumerate() {
+            index.insert_unique(row.hash.key, at as u32, |at| hash_at(rows, *at));
+        }
+    }
+
+    /// A value of the same length is changed where it stands.
+    fn overwrite(&mut self, position: usize, key_len: usize, value: Option<&[&[u8]]>) -> bool {
+        let (Some(row), Some(parts)) = (self.rows.get(position), value) else { return false };
+        let new_len: usize = parts.iter().map(|part| part.len()).sum();
+        let fits = self.row(row).and_then(|row| row.value).is_some_and(|old| old.len() == new_len);
+        if !fits {
+            return false;
+        }
+        let mut at = row.at + ROW_HEADER + key_len;
+        for part in parts {
+            if let Some(place) = self.bytes.get_mut(at..at + part.len()) {
+                place.copy_from_slice(part);
+            }
+            at += part.len();
+        }
+        true
+    }
+
+    /// The transaction's own rows of a range, in a scan's order.
+    pub fn collect(&self, space: u8, range: Range<'_>, direction: Direction) -> Rows {
+        let mut out = Rows::default();
+        for row in self.rows.iter().filter_map(|row| self.row(row)) {
+            if row.space == space && row.key >= range.start && row.key < range.end {
+                out.push(row.key, row.value, 0);
+            }
+        }
+        out.settle(direction);
+        out
+    }
+}
+
+fn hash_at(rows: &[TxRow], at: u32) -> u64 {
+    rows.get(at as usize).map_or(0, |row| row.hash.key)
+}

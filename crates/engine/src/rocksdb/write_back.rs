@@ -1,0 +1,220 @@
+//! Write-back: a unit's rows go into the sorted data, oldest unit first.
+//!
+//! Each step leaves a state from which recovery goes on: the log still holds the rows until the applied lsn says that
+//! the files do, and rows are absolute, so that what was ingested before a crash is only written again.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rust_rocksdb::WriteBatch;
+
+use super::Inner;
+use super::freeze::Unit;
+use super::store::Store;
+use super::table::arena::{Row, RowAt};
+use super::table::set::TableSet;
+use crate::{Error, Result, Space};
+
+/// Below this a unit goes in as one batch: a file for each space would be mostly overhead.
+const BATCH_BYTES: usize = 4 << 20;
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+const IDLE_ROUND: Duration = Duration::from_secs(10);
+
+/// Places at which tests let the engine fail or stop.
+#[derive(Default)]
+pub struct Steps {
+    #[cfg(test)]
+    pub hook: Option<Box<dyn Fn(&'static str) -> Result<()> + Send + Sync>>,
+}
+
+impl Steps {
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps)] // outside of tests there is nothing to do
+    pub fn reach(&self, _name: &'static str) -> Result<()> {
+        #[cfg(test)]
+        if let Some(hook) = &self.hook {
+            return hook(_name);
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    pub(super) fn run_write_back(&self) {
+        while !self.background.is_ending.load(Ordering::Acquire) {
+            let next = self.units.lock().queue.front().cloned();
+            let Some(unit) = next else {
+                std::thread::park_timeout(IDLE_ROUND);
+                continue;
+            };
+            if let Err(error) = self.write_back(&unit) {
+                if self.background.is_ending.load(Ordering::Acquire) {
+                    return;
+                }
+                tracing::error!(%error, "cannot write rows back; trying again");
+                self.units.lock().error = Some(error);
+                self.is_stuck.store(self.pressure() >= 1.0, Ordering::Relaxed);
+                self.unit_done.notify_all();
+                std::thread::park_timeout(RETRY_AFTER);
+            }
+        }
+    }
+
+    fn write_back(&self, unit: &Unit) -> Result<()> {
+        {
+            let _turn = self.write_back_turn.lock();
+            let filter = self.store.filter().given();
+            let mark = filter.map(|filter| filter.before_write_back());
+            for segment in &unit.segments {
+                segment.sync_closed()?;
+            }
+            self.steps.reach("synced")?;
+            let ingest_dir = super::open::ingest_dir(&self.dir);
+            write_unit(&self.store, &ingest_dir, self.spaces.len(), unit, &self.steps)?;
+            if let (Some(filter), Some(mark)) = (filter, mark) {
+                filter.written_back(mark);
+            }
+        }
+        {
+            let mut units = self.units.lock();
+            units.queue.pop_front();
+            units.error = None;
+            // From here on a snapshot finds the rows in the sorted data alone.
+            self.retirements.fetch_add(1, Ordering::SeqCst);
+        }
+        self.is_stuck.store(false, Ordering::Relaxed);
+        self.shards.retire(&unit.sets, &|space, key| self.rehash(space, key));
+        let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
+        self.frozen_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.write_backs.fetch_add(1, Ordering::Relaxed);
+        self.steps.reach("retired")?;
+        self.log.remove(&unit.segments);
+        self.units.lock().done_number = unit.number;
+        self.unit_done.notify_all();
+        Ok(())
+    }
+
+    pub(super) fn stuck_error(&self) -> Error {
+        let units = self.units.lock();
+        match &units.error {
+            Some(Error::Full(text)) => Error::Full(text.clone()),
+            Some(error) => Error::Io(format!("rows cannot be written back: {error}")),
+            None => Error::Unavailable("rows cannot be written back".to_owned()),
+        }
+    }
+}
+
+/// Brings a unit's rows into the sorted data, and then says so there.
+pub fn write_unit(store: &Store, ingest_dir: &Path, spaces: usize, unit: &Unit, steps: &Steps) -> Result<()> {
+    let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
+    let sorted = sort_rows(&unit.sets, spaces);
+    if bytes < BATCH_BYTES {
+        write_batch(store, &sorted, steps)?;
+    } else {
+        write_files(store, ingest_dir, &sorted, steps)?;
+    }
+    steps.reach("rows in the sorted data")?;
+    store.set_applied_lsn(unit.last_lsn)?;
+    steps.reach("applied lsn written")
+}
+
+/// One row of a unit, with the beginning of its key so that most comparisons need not look further.
+struct Sorted<'a> {
+    prefix: u64,
+    table: &'a super::table::Table,
+    at: RowAt,
+    /// How many newer sets there are.
+    age: u16,
+}
+
+impl<'a> Sorted<'a> {
+    fn row(&self) -> Row<'a> {
+        self.table.row(self.at)
+    }
+}
+
+/// The rows by space and key, the newest of each key.
+fn sort_rows(sets: &[Arc<TableSet>], spaces: usize) -> Vec<Vec<Sorted<'_>>> {
+    let mut sorted: Vec<Vec<Sorted<'_>>> = (0..spaces).map(|_| Vec::new()).collect();
+    for (age, set) in sets.iter().rev().enumerate() {
+        for (_, table) in set.tables() {
+            for (at, row) in table.iter() {
+                if let Some(rows) = sorted.get_mut(usize::from(row.space)) {
+                    rows.push(Sorted { prefix: prefix_of(row.key), table, at, age: age as u16 });
+                }
+            }
+        }
+    }
+    for rows in &mut sorted {
+        rows.sort_unstable_by(|a, b| {
+            a.prefix.cmp(&b.prefix).then_with(|| a.row().key.cmp(b.row().key)).then_with(|| a.age.cmp(&b.age))
+        });
+        if sets.len() > 1 {
+            rows.dedup_by(|later, kept| later.prefix == kept.prefix && later.row().key == kept.row().key);
+        }
+    }
+    sorted
+}
+
+/// The key's first eight bytes as a number that sorts as they do.
+fn prefix_of(key: &[u8]) -> u64 {
+    let mut prefix = [0; 8];
+    for (to, from) in prefix.iter_mut().zip(key) {
+        *to = *from;
+    }
+    u64::from_be_bytes(prefix)
+}
+
+/// Spaces in the order in which they are written: the first one, which tells of the others, last.
+fn in_order<'s, 'a>(sorted: &'s [Vec<Sorted<'a>>]) -> impl Iterator<Item = (Space, &'s Vec<Sorted<'a>>)> {
+    let spaces = sorted.iter().enumerate().map(|(index, rows)| (Space(index as u8), rows));
+    spaces.rev().filter(|(_, rows)| !rows.is_empty())
+}
+
+fn write_batch(store: &Store, sorted: &[Vec<Sorted<'_>>], steps: &Steps) -> Result<()> {
+    let mut batch = WriteBatch::default();
+    for (space, rows) in in_order(sorted) {
+        let family = store.family(space)?;
+        for row in rows.iter().map(Sorted::row) {
+            match row.value {
+                Some(value) => batch.put_cf(family, row.key, value),
+                None => batch.delete_cf(family, row.key),
+            }
+        }
+    }
+    store.write_batch(&batch)?;
+    steps.reach("batch written")?;
+    for (space, _) in in_order(sorted) {
+        store.flush(space)?;
+        steps.reach("space flushed")?;
+    }
+    Ok(())
+}
+
+fn write_files(store: &Store, ingest_dir: &Path, sorted: &[Vec<Sorted<'_>>], steps: &Steps) -> Result<()> {
+    for (space, rows) in in_order(sorted) {
+        let path = ingest_dir.join(format!("{}.sst", space.0));
+        // A try before this one may have failed half-way.
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(super::files::io_error("removing", &path, &error));
+            }
+            _ => {}
+        }
+        let mut file = store.file_writer(space, &path)?;
+        for row in rows.iter().map(Sorted::row) {
+            let outcome = match row.value {
+                Some(value) => file.put(row.key, value),
+                None => file.delete(row.key),
+            };
+            outcome.map_err(|error| store.error(&error))?;
+        }
+        file.finish().map_err(|error| store.error(&error))?;
+        drop(file);
+        steps.reach("file written")?;
+        store.ingest(space, &path)?;
+        steps.reach("space ingested")?;
+    }
+    Ok(())
+}
