@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
+use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 use crate::{
     Direction, Durability, Engine, MemoryBudget, Notify, Position, Range, Read, Result, Space, Stats, Wait,
     Write,
@@ -15,21 +16,25 @@ use crate::{
 /// One of the engines.
 pub enum AnyEngine {
     Memory(MemoryEngine),
+    RocksDb(RocksEngine),
 }
 
 /// A reading transaction of one of the engines.
 pub enum AnyRead<'e> {
     Memory(MemoryRead<'e>),
+    RocksDb(RocksRead<'e>),
 }
 
 /// A writing transaction of one of the engines.
 pub enum AnyWrite<'e> {
     Memory(MemoryWrite<'e>),
+    RocksDb(RocksWrite<'e>),
 }
 
 /// A snapshot of one of the engines.
 pub enum AnySnapshot {
     Memory(MemorySnapshot),
+    RocksDb(RocksSnapshot),
 }
 
 /// Runs the same expression on whichever variant there is. An engine is added here and in the four enums.
@@ -37,16 +42,19 @@ macro_rules! each {
     ($kind:ident, $this:expr, $inner:ident => $call:expr) => {
         match $this {
             $kind::Memory($inner) => $call,
+            $kind::RocksDb($inner) => $call,
         }
     };
     ($kind:ident, $this:expr, $inner:ident => $call:expr, into $out:ident) => {
         match $this {
             $kind::Memory($inner) => $out::Memory($call),
+            $kind::RocksDb($inner) => $out::RocksDb($call),
         }
     };
     ($kind:ident, $this:expr, $inner:ident => $call:expr, into result $out:ident) => {
         match $this {
             $kind::Memory($inner) => $call.map($out::Memory),
+            $kind::RocksDb($inner) => $call.map($out::RocksDb),
         }
     };
 }
@@ -123,6 +131,12 @@ impl AnyEngine {
 impl From<MemoryEngine> for AnyEngine {
     fn from(engine: MemoryEngine) -> Self {
         AnyEngine::Memory(engine)
+    }
+}
+
+impl From<RocksEngine> for AnyEngine {
+    fn from(engine: RocksEngine) -> Self {
+        AnyEngine::RocksDb(engine)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the whole engine.
 
 mod basic;
+mod conformance;
 
 use std::path::Path;
 

@@ -1,0 +1,81 @@
+//! The contract, on a directory.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::conformance::{self, Harness};
+
+/// Each case has a directory of its own, in which each engine has one.
+struct OnDisk {
+    root: TempDir,
+    opened: AtomicUsize,
+    /// What a settled engine is settled into changes from call to call.
+    settled: AtomicUsize,
+    copies: Mutex<HashMap<PathBuf, usize>>,
+}
+
+impl OnDisk {
+    fn new() -> OnDisk {
+        OnDisk {
+            root: tempfile::tempdir().unwrap(),
+            opened: AtomicUsize::new(0),
+            settled: AtomicUsize::new(0),
+            copies: Mutex::default(),
+        }
+    }
+
+    fn open_at(&self, dir: PathBuf) -> RocksEngine {
+        RocksEngine::open(OpenOptions { spaces: conformance::SPACES, ..options(&dir) }).unwrap()
+    }
+}
+
+impl Harness for OnDisk {
+    type Engine = RocksEngine;
+
+    fn open(&self) -> RocksEngine {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        self.open_at(self.root.path().join(number.to_string()))
+    }
+
+    fn has_disk(&self) -> bool {
+        true
+    }
+
+    fn reopen(&self, engine: RocksEngine) -> RocksEngine {
+        let dir = engine.inner.dir.clone();
+        drop(engine);
+        self.open_at(dir)
+    }
+
+    fn open_copy(&self, engine: &RocksEngine) -> Option<RocksEngine> {
+        let dir = engine.inner.dir.clone();
+        let number = {
+            let mut copies = self.copies.lock();
+            let number = copies.entry(dir.clone()).or_default();
+            *number += 1;
+            *number
+        };
+        let copy = dir.with_extension(format!("copy{number}"));
+        engine.checkpoint(&copy).unwrap();
+        Some(self.open_at(copy))
+    }
+
+    fn detects_conflicts(&self) -> bool {
+        false
+    }
+
+    fn settle(&self, engine: &RocksEngine) {
+        // Rows of one case end up in the sorted data, in frozen tables of a unit, and in sealed ones.
+        match self.settled.fetch_add(1, Ordering::Relaxed) % 4 {
+            0 => engine.write_back_now(),
+            1 | 3 => drop(engine.snapshot().unwrap()),
+            _ => drop(engine.inner.freeze().unwrap()),
+        }
+    }
+}
+
+crate::conformance_suite!(OnDisk::new());
