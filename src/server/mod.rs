@@ -19,6 +19,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::{Poll, Waker};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
 use tarn_engine::{AnyEngine, Durability};
 
 use crate::clock::Clock;
@@ -79,7 +80,15 @@ fn open_engine(config: &Config) -> tarn_engine::Result<AnyEngine> {
     if config.engine == EngineKind::Memory {
         return Ok(AnyEngine::Memory(tarn_engine::memory::MemoryEngine::new(SPACES)));
     }
-    Err(tarn_engine::Error::Unavailable("only the memory engine is there yet".into()))
+    RocksEngine::open(OpenOptions {
+        dir: config.dir.clone(),
+        spaces: SPACES,
+        durability: durability(config.appendfsync),
+        memory: config.memory().engine,
+        filter: None,
+        truncate_damaged_log: config.recover_truncate_log,
+    })
+    .map(AnyEngine::RocksDb)
 }
 
 fn durability(appendfsync: AppendFsync) -> Durability {
