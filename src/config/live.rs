@@ -9,7 +9,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::option::{Change, Opt};
 use super::parse::{self, Source};
-use super::{Config, table};
+use super::{Config, table, words};
 use crate::glob;
 
 /// Called with the old and the new configuration, in the order of the changes, before CONFIG SET is answered.
@@ -49,7 +49,7 @@ impl SetError {
 
 impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.message().escape_ascii())
+        f.write_str(&words::printable(&self.message()))
     }
 }
 

@@ -56,21 +56,12 @@ impl fmt::Display for LoadError {
                     }
                     Place::CommandLine => writeln!(f, "Reading the command line"),
                 }?;
-                // A line is shown as it was written, except for bytes that a terminal might obey.
-                let shown: String =
-                    text.utf8_chunks().map(|chunk| printable(chunk.valid(), chunk.invalid())).collect();
-                write!(f, ">>> '{shown}'\n{reason}")
+                write!(f, ">>> '{}'\n{reason}", words::printable(text))
             }
             Self::Contradiction { name, reason } => write!(f, "Checking option '{name}'\n{reason}"),
             Self::Read { .. } => Ok(()),
         }
     }
-}
-
-fn printable(valid: &str, invalid: &[u8]) -> String {
-    let mut shown: String = valid.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    shown.push_str(&invalid.escape_ascii().to_string());
-    shown
 }
 
 impl std::error::Error for LoadError {}

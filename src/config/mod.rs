@@ -164,3 +164,6 @@ impl Config {
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

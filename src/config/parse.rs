@@ -133,7 +133,7 @@ fn share(text: &[u8]) -> Result<Share, String> {
         if percent > 100 {
             return Err(BAD_PERCENT.into());
         }
-        return Ok(Share::Percent(percent as u8));
+        return Ok(if percent == 0 { Share::Bytes(0) } else { Share::Percent(percent as u8) });
     }
     Ok(units::memory(text).map(Share::Bytes).ok_or(BAD_MEMORY_OR_PERCENT)?)
 }
@@ -179,7 +179,7 @@ fn percentiles(option: &Opt, args: &[&[u8]]) -> Result<Percentiles, String> {
     for word in args {
         let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
         let number = number
-            .filter(|number| number.is_finite())
+            .filter(|number| !number.is_nan())
             .ok_or_else(|| format!("Invalid {} parameters", option.name))?;
         if !(0.0..=100.0).contains(&number) {
             return Err(format!("{} parameters should sit between [0.0,100.0]", option.name));

@@ -118,3 +118,13 @@ pub fn quote(word: &[u8]) -> String {
     quoted.push('"');
     quoted
 }
+
+/// For logs and terminals: text as it is, except for what a terminal might obey.
+pub fn printable(text: &[u8]) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        shown.extend(chunk.valid().chars().map(|c| if c.is_control() { '?' } else { c }));
+        shown.push_str(&chunk.invalid().escape_ascii().to_string());
+    }
+    shown
+}

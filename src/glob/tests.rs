@@ -1,3 +1,5 @@
+use crate::config::tests::redis::Server;
+
 use super::{is_pattern, matches};
 
 fn check(pattern: &str, text: &str, expected: bool) {
@@ -93,4 +95,50 @@ fn work_is_bounded_for_hostile_patterns() {
 fn names_are_not_patterns() {
     assert!(!is_pattern(b"maxmemory"));
     assert!(is_pattern(b"max*") && is_pattern(b"m?x") && is_pattern(b"m[a]x"));
+}
+
+/// A small generator, so that the patterns are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn text(&mut self, alphabet: &[u8], max_len: usize) -> Vec<u8> {
+        (0..self.below(max_len + 1)).map(|_| alphabet[self.below(alphabet.len())]).collect()
+    }
+}
+
+#[test]
+fn patterns_find_the_keys_that_redis_finds() {
+    let (_server, mut redis) = Server::start();
+    let mut random = Random(1);
+    let mut keys: Vec<Vec<u8>> = (0..2_000).map(|_| random.text(b"aabbc-]^[\\*?\x80\xff\0", 6)).collect();
+    keys.sort();
+    keys.dedup();
+    let mut mset = ::redis::cmd("MSET");
+    keys.iter().for_each(|key| {
+        mset.arg(key).arg("");
+    });
+    mset.exec(&mut redis).unwrap();
+    let mut pipe = redis::pipe();
+    // KEYS takes `*` for "all" before it asks the matcher.
+    let patterns: Vec<Vec<u8>> = (0..6_000)
+        .map(|_| random.text(b"aabbc-]^[[[\\\\***??\x80\xff\0", 9))
+        .filter(|pattern| pattern != b"*")
+        .collect();
+    patterns.iter().for_each(|pattern| {
+        pipe.cmd("KEYS").arg(pattern);
+    });
+    let theirs: Vec<Vec<Vec<u8>>> = pipe.query(&mut redis).unwrap();
+    let mut found = 0;
+    for (pattern, mut theirs) in patterns.iter().zip(theirs) {
+        theirs.sort();
+        let ours: Vec<Vec<u8>> = keys.iter().filter(|key| matches(pattern, key, false)).cloned().collect();
+        assert_eq!(ours, theirs, "{}", pattern.escape_ascii());
+        found += ours.len();
+    }
+    assert!(found > patterns.len(), "the patterns hardly match anything");
 }

@@ -1,6 +1,7 @@
 //! Options that do something.
 
 use super::{at, count, int, memory, small_count};
+use crate::config::appendonly;
 use crate::config::choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
 use crate::config::limits::{MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_THREADS, MAX_WORKER_THREADS};
 use crate::config::option::Section::{
@@ -56,8 +57,7 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(appendfsync))
         .help("When an acknowledged write is safe from a loss of power: `always` before the reply, `everysec` within about a second, `no` when the operating system sees fit. A crash of the process alone loses nothing in any of them."),
     Opt::new(Storage, "appendonly", Kind::Bool, "yes")
-        .field((|config| super::super::appendonly::load(config), |config, value| super::super::appendonly::store(config, value)))
-        .at_start()
+        .field((appendonly::load, appendonly::store))
         .help("Whether writes are kept: always `yes` with engine rocksdb and `no` with engine memory; the other value is refused."),
     Opt::new(Storage, "recover-truncate-log", Kind::Bool, "no")
         .field(at!(recover_truncate_log))
