@@ -35,3 +35,5 @@ pub mod metrics;
 pub mod node;
 pub mod number;
 pub mod reply;
+#[cfg(test)]
+mod testkit;

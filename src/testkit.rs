@@ -1,0 +1,153 @@
+//! For unit tests of handlers: a node over the in-memory engine, a client, and commands as lines of text.
+//!
+//! `kit.run("SET a 1 | GET a")` plays the commands through gate, locks, transaction and commit, as an I/O thread and
+//! its workers would, and returns the replies as text: `+OK | "1"`. The time stands still until [`Kit::pass_ms`].
+
+use std::sync::Arc;
+
+use tarn_engine::AnyEngine;
+use tarn_engine::memory::MemoryEngine;
+use tarn_resp::{Args as Words, Limits, OwnedArgs, Parser, Protocol};
+
+use crate::clients::Client;
+use crate::clock::Clock;
+use crate::config::{Config, Live, parse, table};
+use crate::dispatch::args::Args;
+use crate::dispatch::execute::{Call, Lane, Ran, write_error};
+use crate::dispatch::gate;
+use crate::dispatch::registry::registry;
+use crate::dispatch::session::{Answer, Session, SessionCx};
+use crate::dispatch::spec::Run;
+use crate::encoding::SPACES;
+use crate::keyspace::start;
+use crate::node::Node;
+
+/// When a kit's time begins.
+pub const START_MS: u64 = 1_700_000_000_000;
+
+pub struct Kit {
+    pub node: Arc<Node>,
+    pub lane: Lane,
+    pub session: Session,
+    pub now_ms: u64,
+    /// Whether the last command went to a worker.
+    pub offloaded: bool,
+}
+
+impl Default for Kit {
+    fn default() -> Kit {
+        Kit::new()
+    }
+}
+
+impl Kit {
+    pub fn new() -> Kit {
+        Kit::with(&[])
+    }
+
+    /// With options as on the command line.
+    pub fn with(options: &[(&str, &str)]) -> Kit {
+        Kit::over(MemoryEngine::new(SPACES).into(), options)
+    }
+
+    pub fn over(engine: AnyEngine, options: &[(&str, &str)]) -> Kit {
+        let mut config = Config::default();
+        for (name, value) in options {
+            let option = table::find(name.as_bytes()).expect("an option");
+            parse::apply(&mut config, option, &[value.as_bytes()], parse::Source::Set).expect("a value");
+        }
+        let (keyspace, floor_ms) = start::open(&engine, config.databases as u16, 42).expect("a fresh engine");
+        let run_id = "0123456789abcdef0123456789abcdef01234567".to_owned();
+        let node =
+            Arc::new(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id));
+        let counters = node.metrics.register(registry().total());
+        let client = Client::new(1, 0, 7, "127.0.0.1:50000".into(), "127.0.0.1:6379".into(), START_MS);
+        let session = Session::new(Arc::new(client), true);
+        Kit {
+            lane: Lane::new(Arc::clone(&node), counters),
+            node,
+            session,
+            now_ms: START_MS,
+            offloaded: false,
+        }
+    }
+
+    pub fn pass_ms(&mut self, ms: u64) {
+        self.now_ms += ms;
+    }
+
+    /// Plays commands that are parted by ` | `, quoted as in redis-cli, and returns the replies parted likewise.
+    pub fn run(&mut self, line: &str) -> String {
+        let replies = line.split(" | ").map(|command| {
+            let mut parser = Parser::new();
+            let bytes = format!("{command}\r\n").into_bytes();
+            parser.parse(&bytes, &Limits::default()).expect("a command");
+            let words = parser.args(&bytes).to_owned_args();
+            self.call(words.view())
+        });
+        replies.collect::<Vec<_>>().join(" | ")
+    }
+
+    /// One command of any bytes.
+    pub fn words<A: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = A>) -> String {
+        let words: OwnedArgs = words.into_iter().collect();
+        self.call(words.view())
+    }
+
+    fn call(&mut self, words: Words<'_>) -> String {
+        let out = self.bytes(words);
+        let replies = tarn_resp::decode::all(&out).expect("replies that decode");
+        assert_eq!(replies.1, out.len(), "a whole number of replies");
+        replies.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    /// One command; the bytes of its reply.
+    pub fn bytes(&mut self, words: Words<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.offloaded = false;
+        let config = self.node.config.current();
+        let found = gate::find(words)
+            .and_then(|found| gate::admit(found.0, &self.session, &config, words).map(|()| found));
+        let (command, named) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                write_error(&self.node, &self.lane.counters, &error, &mut out);
+                return out;
+            }
+        };
+        if let Run::Session(handler) = command.spec.run {
+            let mut cx = SessionCx { node: &self.node, session: &mut self.session, now_ms: self.now_ms };
+            let answer = match handler(&mut cx, Args::new(words, named)) {
+                Ok(Answer::Reply(reply) | Answer::After(_, reply)) => Ok(reply),
+                Ok(Answer::Worker(job)) => {
+                    self.offloaded = true;
+                    job(&self.node)
+                }
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok(reply) => reply.write(self.session.protocol, &[], &mut out),
+                Err(error) => write_error(&self.node, &self.lane.counters, &error, &mut out),
+            }
+            return out;
+        }
+        let call = Call {
+            command,
+            named,
+            words,
+            db: self.session.db,
+            protocol: self.session.protocol,
+            now_ms: self.now_ms,
+            max_string_len: config.proto_max_bulk_len,
+        };
+        if let Ran::Offload(why) = self.lane.run(call, &mut out) {
+            self.offloaded = true;
+            self.lane.run_on_worker(call, why, &mut out);
+        }
+        out
+    }
+
+    pub fn resp3(&mut self) {
+        self.session.protocol = Protocol::Resp3;
+    }
+}
