@@ -25,6 +25,8 @@ pub struct Node {
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
     pub run_id: String,
+    /// `cluster-enabled`, which does not change while the process runs.
+    pub cluster_enabled: bool,
     pub started: Instant,
     pub started_ms: u64,
     /// DEBUG SET-ACTIVE-EXPIRE.
@@ -57,6 +59,7 @@ pub enum Stop {
 impl Node {
     pub fn new(config: Live, engine: AnyEngine, keyspace: Keyspace, clock: Clock, run_id: String) -> Node {
         let started_ms = clock.now_ms();
+        let cluster_enabled = config.current().cluster_enabled;
         Node {
             config,
             engine,
@@ -68,6 +71,7 @@ impl Node {
             pause: Pause::default(),
             saves: Saves::new(started_ms),
             run_id,
+            cluster_enabled,
             started: Instant::now(),
             started_ms,
             active_expire: AtomicBool::new(true),

@@ -1,6 +1,7 @@
 //! Running one command: locks, transaction, handler, commit, reply. The same code runs a command on an I/O thread and
 //! on a worker; what differs is how long it may wait.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
 use tarn_engine::{Error as EngineError, Wait, Write as _};
@@ -12,7 +13,7 @@ use super::registry::Registered;
 use super::spec::{ReadFn, Run};
 use crate::encoding::slot;
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Place, ReadCx, Source, Tally, WriteCx, stripe_of};
+use crate::keyspace::{Env, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::reply::Reply;
@@ -27,6 +28,8 @@ pub struct Lane {
     pub node: Arc<Node>,
     pub counters: Arc<ThreadCounters>,
     arena: Vec<u8>,
+    /// The random number of the command that runs.
+    random: u64,
 }
 
 /// A command on its way: what it is, its words, and whose it is.
@@ -64,7 +67,13 @@ pub enum Ran {
 
 impl Lane {
     pub fn new(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Lane {
-        Lane { node, counters, arena: Vec::new() }
+        let random = RandomState::new().hash_one(node.started_ms);
+        Lane { node, counters, arena: Vec::new(), random }
+    }
+
+    /// A new random number for the command that runs next.
+    fn draw(&mut self) {
+        self.random = draws(self.random).next().unwrap_or_default();
     }
 
     /// Runs a command that works on keys, on an I/O thread: never waits.
@@ -72,6 +81,7 @@ impl Lane {
         if call.command.spec.long {
             return Ran::Offload(Why::Heavy);
         }
+        self.draw();
         let done = self.attempt(call, Patience::Short, Wait::Never, Place::IoThread);
         match done {
             Err(Error::Offload) => Ran::Offload(Why::Heavy),
@@ -90,6 +100,7 @@ impl Lane {
 
     /// Runs the same on a worker, to its end. Whether it wrote.
     pub fn run_on_worker(&mut self, call: Call<'_>, why: Why, out: &mut Vec<u8>) -> bool {
+        self.draw();
         let done = match (why, call.command.spec.run) {
             (Why::Heavy, Run::Read(handler)) => self.read_snapshot(call, handler).map(|reply| (reply, false)),
             _ => {
@@ -130,7 +141,7 @@ impl Lane {
     /// Brings the rows a command needs into memory without holding its locks, so that the run under the locks is
     /// short. Handlers are pure until commit, so running one for its reads alone changes nothing.
     fn warm(&mut self, call: Call<'_>) {
-        let Some(env) = self.node.env(&call, Place::Worker) else { return };
+        let Some(env) = self.node.env(&call, Place::Worker, self.random) else { return };
         let args = Args::new(call.words, call.named);
         self.arena.clear();
         // What fails here fails again under the locks, where it is reported.
@@ -155,11 +166,11 @@ impl Lane {
         wait: Wait,
         place: Place,
     ) -> Result<Option<(Reply, bool)>> {
-        let Lane { node, counters, arena } = self;
+        let Lane { node, counters, arena, random } = self;
         let mode = if call.command.spec.is_write() { Mode::Exclusive } else { Mode::Shared };
         let Some(_held) = lock(node, &call, mode, patience) else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
-        let env = node.env(&call, place).ok_or(Error::DbOutOfRange)?;
+        let env = node.env(&call, place, *random).ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
         match call.command.spec.run {
             Run::Read(handler) => {
@@ -176,10 +187,10 @@ impl Lane {
 
     /// A long read holds its locks only until it has a snapshot.
     fn read_snapshot(&mut self, call: Call<'_>, handler: ReadFn) -> Result<Reply> {
-        let Lane { node, counters, arena } = self;
+        let Lane { node, counters, arena, random } = self;
         let (snapshot, env) = {
             let _held = lock(node, &call, Mode::Shared, Patience::Unlimited);
-            let env = node.env(&call, Place::Worker).ok_or(Error::DbOutOfRange)?;
+            let env = node.env(&call, Place::Worker, *random).ok_or(Error::DbOutOfRange)?;
             (node.engine.snapshot()?, env)
         };
         let args = Args::new(call.words, call.named);
@@ -194,40 +205,46 @@ impl Lane {
         db: u16,
         work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<T> {
-        let Lane { node, counters, arena } = self;
+        self.draw();
+        let Lane { node, counters, arena, random } = self;
         let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
-        let env = node.own_env(db)?;
+        let env = node.own_env(db, *random)?;
         write(node, counters, arena, env, Wait::Allowed, work).map(|(value, _)| value)
     }
 
     /// As [`Lane::transact`], reading only and without locks.
     pub fn look<T>(&mut self, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
-        let Lane { node, arena, .. } = self;
+        self.draw();
+        let Lane { node, arena, random, .. } = self;
         arena.clear();
         let source = Source::Live(node.engine.begin_read(Wait::Allowed));
-        work(&mut ReadCx::new(node.own_env(db)?, source, arena))
+        work(&mut ReadCx::new(node.own_env(db, *random)?, source, arena))
     }
 }
 
 impl Node {
-    fn env(&self, call: &Call<'_>, place: Place) -> Option<Env<'_>> {
+    fn env(&self, call: &Call<'_>, place: Place, random: u64) -> Option<Env<'_>> {
         Some(Env {
             keyspace: &self.keyspace,
             db: self.keyspace.databases.get(call.db)?,
             now_ms: call.now_ms,
             place,
             max_string_len: call.max_string_len,
+            random,
+            cluster_enabled: self.cluster_enabled,
         })
     }
 
     /// For the server's own work.
-    fn own_env(&self, db: u16) -> Result<Env<'_>> {
+    fn own_env(&self, db: u16, random: u64) -> Result<Env<'_>> {
         Ok(Env {
             keyspace: &self.keyspace,
             db: self.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?,
             now_ms: self.clock.now_ms(),
             place: Place::Worker,
             max_string_len: usize::MAX,
+            random,
+            cluster_enabled: self.cluster_enabled,
         })
     }
 }

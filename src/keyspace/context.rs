@@ -36,6 +36,23 @@ pub struct Env<'a> {
     pub place: Place,
     /// Longest string a command may make (`proto-max-bulk-len`).
     pub max_string_len: usize,
+    /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
+    /// one read. [`draws`] makes more of it.
+    pub random: u64,
+    /// There is one database, and keys know their slots.
+    pub cluster_enabled: bool,
+}
+
+/// As many random numbers as are wanted, from one (splitmix64).
+pub fn draws(random: u64) -> impl Iterator<Item = u64> {
+    let mut state = random;
+    std::iter::from_fn(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Some(mixed ^ mixed >> 31)
+    })
 }
 
 impl Env<'_> {
