@@ -41,22 +41,10 @@ pub fn tarn_only(line: &str, expected: &str) {
     run(line, [expected, expected], None, true);
 }
 
-/// As [`tarn_only`], with replies that differ between RESP2 and RESP3.
-#[track_caller]
-pub fn tarn_only3(line: &str, resp2: &str, resp3: &str) {
-    run(line, [resp2, resp3], None, true);
-}
-
 /// On a server of its own, started with `--name value` options.
 #[track_caller]
 pub fn check_with(options: &[(&str, &str)], line: &str, expected: &str) {
     run(line, [expected, expected], Some(options), false);
-}
-
-/// As [`check_with`], with replies that differ between RESP2 and RESP3.
-#[track_caller]
-pub fn check3_with(options: &[(&str, &str)], line: &str, resp2: &str, resp3: &str) {
-    run(line, [resp2, resp3], Some(options), false);
 }
 
 /// As [`check_with`], over RESP2 only: where a line begins before HELLO is allowed.

@@ -45,7 +45,10 @@ pub fn encode<A: AsRef<[u8]>>(args: &[A]) -> Vec<u8> {
 
 impl Conn {
     pub fn connect(port: u16) -> io::Result<Conn> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        Conn::from_stream(TcpStream::connect(("127.0.0.1", port))?)
+    }
+
+    pub fn from_stream(stream: TcpStream) -> io::Result<Conn> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(READ_TIMEOUT))?;
         stream.set_write_timeout(Some(READ_TIMEOUT))?;
@@ -142,13 +145,6 @@ impl Conn {
     pub fn try_call<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Result<Value, RecvError> {
         self.try_send_raw(&encode(args)).map_err(|_| RecvError::Closed)?;
         self.try_recv()
-    }
-
-    /// Sends all commands in one write and reads a reply to each.
-    #[track_caller]
-    pub fn pipeline<A: AsRef<[u8]>>(&mut self, commands: &[Vec<A>]) -> Vec<Value> {
-        self.send_raw(&commands.iter().flat_map(|args| encode(args)).collect::<Vec<u8>>());
-        commands.iter().map(|_| self.recv()).collect()
     }
 
     /// True when the server closes the connection without a further reply.

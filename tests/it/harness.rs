@@ -62,6 +62,7 @@ impl Options {
 
 pub struct Server {
     options: Options,
+    /// Holds the data directory and the log.
     dir: TempDir,
     port: u16,
     child: Option<Child>,
@@ -71,6 +72,7 @@ impl Server {
     #[track_caller]
     pub fn start(options: Options) -> Server {
         let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
+        fs::create_dir(dir.path().join("data")).unwrap();
         let mut server = Server { options, dir, port: 0, child: None };
         server.launch();
         server
@@ -80,16 +82,16 @@ impl Server {
         self.port
     }
 
-    /// The server's working and data directory.
-    pub fn dir(&self) -> &Path {
-        self.dir.path()
+    /// The server's data directory.
+    pub fn dir(&self) -> PathBuf {
+        self.dir.path().join("data")
     }
 
     pub fn program(&self) -> Program {
         self.options.program
     }
 
-    pub fn pid(&self) -> u32 {
+    fn pid(&self) -> u32 {
         self.child.as_ref().expect("the server runs").id()
     }
 
@@ -148,11 +150,6 @@ impl Server {
         self.launch();
     }
 
-    /// Changes the options of the next [`Server::restart`].
-    pub fn set_options(&mut self, options: Options) {
-        self.options = options;
-    }
-
     pub fn log(&self) -> String {
         let bytes = fs::read(self.log_path()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -167,7 +164,7 @@ impl Server {
         for _ in 0..20 {
             self.port = free_port();
             let log = File::options().create(true).append(true).open(self.log_path()).unwrap();
-            let command = command(&self.options, self.port, self.dir.path(), log);
+            let command = command(&self.options, self.port, &self.dir(), log);
             self.child = Some(spawn(command).expect("the server's program starts"));
             let before = self.log().len();
             match self.wait_ready() {
@@ -252,6 +249,38 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
 
 fn redis_server() -> String {
     std::env::var("TARN_REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+}
+
+/// Runs a command that is expected to end by itself: its exit status and what it wrote.
+#[track_caller]
+pub fn run_to_end(options: &Options, port: u16, dir: &Path) -> (ExitStatus, String) {
+    let log_dir = TempDir::new().unwrap();
+    let log_path = log_dir.path().join("log.txt");
+    let log = File::create(&log_path).unwrap();
+    let mut child = spawn(command(options, port, dir, log)).expect("the program starts");
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let output = || String::from_utf8_lossy(&fs::read(&log_path).unwrap()).into_owned();
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status, output());
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the program did not end; its output:\n{}", output());
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Looks again and again until `done` is true.
+#[track_caller]
+pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !done() {
+        assert!(Instant::now() < deadline, "still not true: {what}");
+        std::thread::sleep(POLL);
+    }
 }
 
 /// A port that nobody listens on at this moment.

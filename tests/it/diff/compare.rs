@@ -120,3 +120,47 @@ pub fn data(
         redis: show(redis, tarn),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expected_difference_is_documented() {
+        let docs = include_str!("../../../docs/differences.md");
+        for difference in EXPECTED_DIFFERENCES {
+            assert!(
+                docs.contains(difference.documented),
+                "docs/differences.md lacks: {}",
+                difference.documented
+            );
+        }
+    }
+
+    fn reply(line: &str, tarn: Value, redis: Value) -> Option<Mismatch> {
+        let args = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+        step(0, &Step::Command(args), [Outcome::Reply(tarn), Outcome::Reply(redis)])
+    }
+
+    #[test]
+    fn order_and_time_are_compared_as_they_are_promised() {
+        let array = |keys: &[&str]| Value::Array(keys.iter().map(Value::bulk).collect());
+        assert!(reply("KEYS *", array(&["a", "b"]), array(&["b", "a"])).is_none());
+        assert!(reply("KEYS *", array(&["a"]), array(&["b"])).is_some());
+        assert!(reply("MGET a b", array(&["a", "b"]), array(&["b", "a"])).is_some());
+        assert!(reply("PTTL k", Value::Int(100_000), Value::Int(100_300)).is_none());
+        assert!(reply("PTTL k", Value::Int(100_000), Value::Int(200_000)).is_some());
+        assert!(reply("PTTL k", Value::Int(-1), Value::Int(-2)).is_some());
+        assert!(reply("PTTL k", Value::Int(-1), Value::Int(1)).is_some());
+        assert!(reply("GET k", Value::NilBulk, Value::Null).is_some());
+    }
+
+    #[test]
+    fn the_data_at_the_end_counts() {
+        let row = |value: &str, at: i64| vec![(0, b"k".to_vec(), Value::bulk(value), Value::Int(at))];
+        assert!(data(0, &row("v", -1), &row("v", -1)).is_none());
+        assert!(data(0, &row("v", -1), &row("w", -1)).is_some());
+        assert!(data(0, &row("v", -1), &row("v", 50)).is_some());
+        assert!(data(0, &[], &row("v", -1)).is_some());
+    }
+}

@@ -55,7 +55,8 @@ impl Setup {
 fn differential(name: &str, base: Option<u64>, families: &[&Family], share: usize) {
     let base = env_number("TARN_DIFF_SEED").or(base).unwrap_or_else(Rng::fresh_seed);
     let mut left = (commands() * share / 100).max(1);
-    println!("differential {name}: {left} commands from seed {base}");
+    let names: Vec<&str> = families.iter().map(|family| family.name).collect();
+    println!("differential {name}: {left} commands of {names:?} from seed {base}");
     let mut seed = base;
     while left > 0 {
         let steps = left.min(SCRIPT_STEPS);

@@ -93,7 +93,8 @@ fn stream(rng: &mut Rng) -> Vec<u8> {
     let mut out = Vec::new();
     for _ in 0..=rng.below(5) {
         if rng.percent(70) {
-            out.extend(encode(rng.pick(COMMANDS)));
+            let command = COMMANDS[rng.below(COMMANDS.len())];
+            out.extend(encode(command));
         } else {
             out.extend_from_slice(rng.pick(INLINE).as_bytes());
         }

@@ -1,0 +1,181 @@
+//! What a client may ask of the server, and what happens to one that asks for more.
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+
+use crate::conn::{Conn, encode};
+use crate::harness::{ENGINES, Options, Program, Server, eventually};
+use crate::rng::Rng;
+use crate::value::Value;
+
+/// Limits do not depend on the engine.
+fn server(options: &[(&str, &str)]) -> Server {
+    let program = if std::env::var("TARN_CHECK_AGAINST").is_ok() { Program::Redis } else { Program::Memory };
+    Server::start(options.iter().fold(Options::new(program), |o, (name, value)| o.with(name, value)))
+}
+
+#[test]
+fn one_client_too_many() {
+    let server = server(&[("maxclients", "5")]);
+    // The harness's own connections are closed, but perhaps not yet noticed.
+    let mut first = server.conn();
+    eventually("only one client is connected", || {
+        let list = first.call(&["CLIENT", "LIST"]);
+        list.bytes().unwrap().iter().filter(|b| **b == b'\n').count() == 1
+    });
+    let mut clients = vec![first];
+    for _ in 1..5 {
+        let mut conn = server.conn();
+        assert_eq!(conn.call(&["PING"]), Value::Simple(b"PONG".to_vec()));
+        clients.push(conn);
+    }
+    let mut refused = server.conn();
+    assert_eq!(refused.recv(), Value::Error(b"ERR max number of clients reached".to_vec()));
+    assert!(refused.closes());
+    for conn in &mut clients {
+        assert_eq!(conn.call(&["PING"]), Value::Simple(b"PONG".to_vec()));
+    }
+    drop(clients.pop());
+    eventually("there is room again", || {
+        server.conn().try_call(&["PING"]).is_ok_and(|reply| reply == Value::Simple(b"PONG".to_vec()))
+    });
+}
+
+#[test]
+fn an_idle_client_is_closed() {
+    let server = server(&[("timeout", "1")]);
+    let mut idle = server.conn();
+    assert_eq!(idle.call(&["PING"]), Value::Simple(b"PONG".to_vec()));
+    assert!(idle.closes());
+    // A server that closed everybody at once would not have answered this.
+    assert_eq!(server.conn().call(&["PING"]), Value::Simple(b"PONG".to_vec()));
+}
+
+#[test]
+fn a_client_that_does_not_read_is_closed() {
+    let server = server(&[("client-output-buffer-limit", "normal 1mb 0 0")]);
+    let mut control = server.conn();
+    let big = "x".repeat(16 * 1024 * 1024);
+    assert_eq!(control.call(&["SET", "big", &big]), Value::ok());
+    let mut greedy = server.conn();
+    greedy.call(&["CLIENT", "SETNAME", "greedy"]);
+    greedy.send_raw(&encode(&["GET", "big"]).repeat(8));
+    eventually("the greedy client is gone", || {
+        let list = control.call(&["CLIENT", "LIST"]);
+        !String::from_utf8_lossy(list.bytes().unwrap()).contains("name=greedy")
+    });
+}
+
+#[test]
+fn a_command_longer_than_the_query_buffer_is_not_gathered() {
+    let server = server(&[("client-query-buffer-limit", "1mb")]);
+    let mut greedy = server.conn();
+    greedy.send_raw(b"*2\r\n$4\r\nECHO\r\n$3000000\r\n");
+    let _ = greedy.try_send_raw(&vec![b'x'; 2_000_000]);
+    assert!(greedy.closes());
+    assert_eq!(server.conn().call(&["PING"]), Value::Simple(b"PONG".to_vec()));
+}
+
+/// An address of this machine that is not the loopback's; nothing is sent to find it.
+fn other_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+}
+
+#[test]
+fn protected_mode_serves_only_this_machine() {
+    let Some(address) = other_address() else {
+        println!("this machine has no address but the loopback's: nothing to protect against");
+        return;
+    };
+    let ask = |server: &Server| {
+        let stream = TcpStream::connect(SocketAddr::new(address, server.port())).unwrap();
+        let mut conn = Conn::from_stream(stream).unwrap();
+        (conn.try_call(&["PING"]), conn)
+    };
+    let open = server(&[("bind", "0.0.0.0"), ("protected-mode", "no")]);
+    assert_eq!(ask(&open).0.unwrap(), Value::Simple(b"PONG".to_vec()));
+    let protected = server(&[("bind", "0.0.0.0")]);
+    let (reply, mut conn) = ask(&protected);
+    let reply = reply.unwrap();
+    assert!(matches!(&reply, Value::Error(text) if text.starts_with(b"DENIED ")), "{reply}");
+    assert!(conn.closes());
+    assert_eq!(protected.conn().call(&["PING"]), Value::Simple(b"PONG".to_vec()));
+    // A password is protection enough.
+    let secret = server(&[("bind", "0.0.0.0"), ("requirepass", "sesame")]);
+    assert_eq!(ask(&secret).0.unwrap(), Value::Error(b"NOAUTH Authentication required.".to_vec()));
+}
+
+#[test]
+fn a_unix_socket_serves_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tarn.sock");
+    let server = server(&[("unixsocket", path.to_str().unwrap()), ("unixsocketperm", "700")]);
+    let mut conn = Conn::connect_unix(&path).unwrap();
+    assert_eq!(conn.call(&["SET", "k", "v"]), Value::ok());
+    assert_eq!(server.conn().call(&["GET", "k"]), Value::bulk("v"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o700);
+    conn.hello3();
+    assert_eq!(conn.call(&["GET", "missing"]), Value::Null);
+}
+
+/// Commands arrive as the network cuts them.
+#[test]
+fn commands_may_be_split_anywhere() {
+    let seed = Rng::fresh_seed();
+    println!("seed {seed}");
+    let programs: &[Program] =
+        if std::env::var("TARN_CHECK_AGAINST").is_ok() { &[Program::Redis] } else { &ENGINES };
+    for program in programs {
+        let mut rng = Rng::new(seed);
+        let server = Server::start(Options::new(*program));
+        let mut bytes = Vec::new();
+        let mut expected = Vec::new();
+        for i in 0..10_000_u32 {
+            let key = format!("key:{}", i % 10);
+            let value = format!("{i}\r\n$5\r\n").repeat(rng.below(20));
+            match i % 4 {
+                0 => {
+                    bytes.extend(encode(&["SET", &key, &value]));
+                    bytes.extend(encode(&["GET", &key]));
+                    expected.extend([Value::ok(), Value::bulk(&value)]);
+                }
+                1 => {
+                    bytes.extend(encode(&["ECHO", &value]));
+                    expected.push(Value::bulk(&value));
+                }
+                2 => {
+                    bytes.extend(b"PING inline\r\n");
+                    expected.push(Value::bulk("inline"));
+                }
+                _ => {
+                    bytes.extend(encode(&["INCR", "counter"]));
+                    expected.push(Value::Int(i64::from(i / 4) + 1));
+                }
+            }
+        }
+        let mut conn = server.conn();
+        let mut writer = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        writer.set_nodelay(true).unwrap();
+        let mut reader = Conn::from_stream(writer.try_clone().unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut rest = &bytes[..];
+                while !rest.is_empty() {
+                    let longest = *rng.pick(&[2, 20, 200, 20_000]);
+                    let (now, later) = rest.split_at(rest.len().min(1 + rng.below(longest)));
+                    writer.write_all(now).unwrap();
+                    rest = later;
+                }
+            });
+            for (i, expected) in expected.iter().enumerate() {
+                let reply = reader.recv();
+                assert_eq!(&reply, expected, "reply {i}, seed {seed}");
+            }
+        });
+        assert_eq!(conn.call(&["GET", "counter"]), Value::bulk("2500"));
+    }
+}
