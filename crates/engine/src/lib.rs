@@ -69,7 +69,7 @@ pub struct Range<'a> {
     pub end: &'a [u8],
 }
 
-/// A place in the order of commits. Zero is before the first.
+/// A place in the order of commits. Zero is before the first; after a restart positions go on growing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
 pub struct Position(pub u64);
 
@@ -182,7 +182,9 @@ pub struct Stats {
     pub write_error: Option<String>,
 }
 
-/// Called when [`Engine::durable`] has advanced or writes have stopped; must be quick and must not call the engine.
+/// Called soon after [`Engine::durable`] has advanced or writes have stopped; must be quick and must not call the engine.
+/// A [`Engine::flush`] that satisfies the durability setting by itself tells its caller by returning, and may leave
+/// the others to be told within about a second.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;
 
 pub trait Engine: Send + Sync {

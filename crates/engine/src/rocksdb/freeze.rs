@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::Inner;
 use super::hash::RowHash;
+use super::log::replay::End;
 use super::log::segment::Segment;
 use super::table::Table;
 use super::table::set::TableSet;
@@ -35,7 +36,7 @@ pub struct Unit {
     /// Oldest first. More than one where snapshots were taken meanwhile.
     pub sets: Vec<Arc<TableSet>>,
     pub segments: Vec<Arc<Segment>>,
-    pub last_lsn: u64,
+    pub end: End,
 }
 
 #[derive(Default)]
@@ -122,7 +123,7 @@ impl Inner {
                 number,
                 sets,
                 segments: cut.segments,
-                last_lsn: cut.last_lsn,
+                end: End { lsn: cut.last_lsn, position: cut.position },
             }));
         }
         let number = units.last_number;

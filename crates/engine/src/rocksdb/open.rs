@@ -68,7 +68,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
     let filter = FilterContext::new(options.spaces, options.filter);
     let store =
         Store::open(&sorted_dir(&dir), options.spaces, options.memory.block_cache_bytes, is_new, filter)?;
-    let applied_lsn = store.applied_lsn()?;
+    let applied = store.applied()?;
     let hasher = Hasher::new();
     let shards = Shards::new();
     shards.budget.set_limit(options.memory.row_cache_bytes);
@@ -85,7 +85,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         bytes: 0,
     };
     let replayed =
-        replay::replay(&*files, &log_dir(&dir), applied_lsn, options.truncate_damaged_log, &mut recovery)?;
+        replay::replay(&*files, &log_dir(&dir), applied, options.truncate_damaged_log, &mut recovery)?;
     let Recovery { segments, bytes, .. } = recovery;
     if is_new {
         write_format(&*files, &dir)?;
@@ -96,7 +96,12 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         files.clone(),
         &log_dir(&dir),
         options.durability,
-        Resume { next_lsn: replayed.last_lsn + 1, next_sequence: replayed.next_sequence, unit: segments },
+        Resume {
+            position: replayed.end.position,
+            next_lsn: replayed.end.lsn + 1,
+            next_sequence: replayed.next_sequence,
+            unit: segments,
+        },
     );
     // The first commit finds its segment there.
     log.prepare_segment()?;
@@ -247,13 +252,13 @@ impl replay::Sink for Recovery<'_> {
         Ok(())
     }
 
-    fn segment(&mut self, segment: Arc<Segment>, last_lsn: u64) -> Result<()> {
+    fn segment(&mut self, segment: Arc<Segment>, end: replay::End) -> Result<()> {
         self.segments.push(segment);
         if self.bytes < self.freeze_at {
             return Ok(());
         }
         let segments = std::mem::take(&mut self.segments);
-        let unit = Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, last_lsn };
+        let unit = Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, end };
         write_unit(self.store, &ingest_dir(self.dir), self.spaces.len(), &unit, self.steps)?;
         self.shards.retire(&unit.sets, &|space, key| match self.spaces.get(usize::from(space)) {
             Some(def) => self.hasher.row(def, Space(space), key),

@@ -115,7 +115,7 @@ pub fn write_unit(store: &Store, ingest_dir: &Path, spaces: usize, unit: &Unit, 
         write_files(store, ingest_dir, &sorted, steps)?;
     }
     steps.reach("rows in the sorted data")?;
-    store.set_applied_lsn(unit.last_lsn)?;
+    store.set_applied(unit.end)?;
     steps.reach("applied lsn written")
 }
 

@@ -86,10 +86,12 @@ struct Writer {
 pub struct Cut {
     pub segments: Vec<Arc<Segment>>,
     pub last_lsn: u64,
+    pub position: u64,
 }
 
 /// What recovery hands over to the running log.
 pub struct Resume {
+    pub position: u64,
     pub next_lsn: u64,
     pub next_sequence: u64,
     /// Replayed segments whose rows are in the tables and not yet written back.
@@ -104,10 +106,13 @@ impl Log {
             files,
             dir: dir.to_path_buf(),
             durability: AtomicU8::new(encode(durability)),
-            pending: CachePadded::default(),
-            last: CachePadded::default(),
-            written: CachePadded::default(),
-            synced: AtomicU64::new(0),
+            pending: CachePadded::new(Mutex::new(Pending {
+                position: resume.position,
+                ..Pending::default()
+            })),
+            last: CachePadded::new(AtomicU64::new(resume.position)),
+            written: CachePadded::new(AtomicU64::new(resume.position)),
+            synced: AtomicU64::new(resume.position),
             synced_lsn: AtomicU64::new(resume.next_lsn.saturating_sub(1)),
             writer: Mutex::new(Writer {
                 current: None,
@@ -222,8 +227,11 @@ impl Log {
             std::mem::swap(&mut bytes, &mut pending.bytes);
             (std::mem::take(&mut pending.starts), pending.position)
         };
-        let outcome =
-            if starts.is_empty() { Ok(()) } else { self.write_records(writer, &mut bytes, &starts) };
+        let outcome = if starts.is_empty() {
+            Ok(())
+        } else {
+            self.write_records(writer, &mut bytes, &starts, position)
+        };
         if let Err(error) = outcome {
             self.stop(error.clone());
             return Err(error);
@@ -235,13 +243,19 @@ impl Log {
         Ok(())
     }
 
-    fn write_records(&self, writer: &mut Writer, bytes: &mut [u8], starts: &[usize]) -> Result<()> {
+    fn write_records(
+        &self,
+        writer: &mut Writer,
+        bytes: &mut [u8],
+        starts: &[usize],
+        position: u64,
+    ) -> Result<()> {
         let first_lsn = writer.next_lsn;
         let synced_lsn = self.synced_lsn.load(Ordering::Acquire);
         for (index, start) in starts.iter().enumerate() {
             let end = starts.get(index + 1).copied().unwrap_or(bytes.len());
             if let Some(record) = bytes.get_mut(*start..end) {
-                record::seal_record(record, writer.next_lsn, synced_lsn);
+                record::seal_record(record, writer.next_lsn, synced_lsn, position);
             }
             writer.next_lsn += 1;
         }
@@ -309,7 +323,11 @@ impl Log {
         self.write_pending(&mut writer)?;
         Self::leave_segment(&mut writer);
         self.unit_bytes.store(0, Ordering::Relaxed);
-        Ok(Cut { segments: std::mem::take(&mut writer.unit), last_lsn: writer.next_lsn - 1 })
+        Ok(Cut {
+            segments: std::mem::take(&mut writer.unit),
+            last_lsn: writer.next_lsn - 1,
+            position: self.written.load(Ordering::Acquire),
+        })
     }
 
     /// Removes segments whose rows are in the sorted data.

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! segment  magic 8 | sequence 8 | first lsn 8 | crc32c of those 4 | record ...
-//! record   length of the rows 4 | crc32c of all that follows 4 | lsn 8 | synced lsn 8 | row ...
+//! record   length of the rows 4 | crc32c of all that follows 4 | lsn 8 | synced lsn 8 | position 8 | row ...
 //! row      space, high bit set for a tombstone 1 | key length 4 | value length 4 | key | value
 //! ```
 //!
 //! `synced lsn` is the last record that was known to be on the device when this one was written. It tells recovery
 //! which records a loss of power may have taken, and which can only be missing because the device lost them.
+//! `position` is at least that of the record's last commit, so that positions go on growing after a restart.
 
 use super::super::field::{u32_at, u64_at};
 
 pub const MAGIC: [u8; 8] = *b"TARNLOG1";
 pub const SEGMENT_HEADER: usize = 28;
-pub const RECORD_HEADER: usize = 24;
+pub const RECORD_HEADER: usize = 32;
 pub const ROW_HEADER: usize = 9;
 /// Rows of one record; also the most that one commit may hold.
 pub const MAX_RECORD_BYTES: usize = 1 << 30;
@@ -39,13 +40,13 @@ pub fn parse_segment_header(header: &[u8]) -> Option<(u64, u64)> {
 }
 
 /// Fills in the header that was left free at the front of a record.
-pub fn seal_record(record: &mut [u8], lsn: u64, synced_lsn: u64) {
+pub fn seal_record(record: &mut [u8], lsn: u64, synced_lsn: u64, position: u64) {
     let rows = record.len().saturating_sub(RECORD_HEADER) as u32;
     let Some((header, _)) = record.split_at_mut_checked(RECORD_HEADER) else { return };
     let (front, back) = header.split_at_mut(8);
-    let (lsn_bytes, synced_bytes) = back.split_at_mut(8);
-    lsn_bytes.copy_from_slice(&lsn.to_be_bytes());
-    synced_bytes.copy_from_slice(&synced_lsn.to_be_bytes());
+    for (to, from) in back.chunks_exact_mut(8).zip([lsn, synced_lsn, position]) {
+        to.copy_from_slice(&from.to_be_bytes());
+    }
     let (length_bytes, crc_bytes) = front.split_at_mut(4);
     length_bytes.copy_from_slice(&rows.to_be_bytes());
     crc_bytes.fill(0);
@@ -61,6 +62,7 @@ pub struct RecordHeader {
     pub crc: u32,
     pub lsn: u64,
     pub synced_lsn: u64,
+    pub position: u64,
 }
 
 pub fn parse_record_header(header: &[u8]) -> Option<RecordHeader> {
@@ -73,6 +75,7 @@ pub fn parse_record_header(header: &[u8]) -> Option<RecordHeader> {
         crc: u32_at(header, 4)?,
         lsn: u64_at(header, 8)?,
         synced_lsn: u64_at(header, 16)?,
+        position: u64_at(header, 24)?,
     })
 }
 
@@ -132,16 +135,16 @@ mod tests {
         let mut record = vec![0; RECORD_HEADER];
         push_row(&mut record, 2, b"key", Some(&[b"va", b"lue"]));
         push_row(&mut record, 3, b"gone", None);
-        seal_record(&mut record, 7, 5);
+        seal_record(&mut record, 7, 5, 9);
         let crc = crc32c::crc32c(&record[8..]).to_be_bytes();
         let mut want = vec![0, 0, 0, 30];
         want.extend_from_slice(&crc);
-        want.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 5]);
+        want.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9]);
         want.extend_from_slice(b"\x02\0\0\0\x03\0\0\0\x05keyvalue\x83\0\0\0\x04\0\0\0\0gone");
         assert_eq!(record, want);
 
         let header = parse_record_header(&record).unwrap();
-        assert_eq!((header.rows_len, header.lsn, header.synced_lsn), (30, 7, 5));
+        assert_eq!((header.rows_len, header.lsn, header.synced_lsn, header.position), (30, 7, 5, 9));
         let (head, mut rows) = record.split_at(RECORD_HEADER);
         assert!(is_whole(head, rows, header.crc));
         assert_eq!(split_row(&mut rows), Some(Row { space: 2, key: b"key", value: Some(b"value") }));
@@ -154,7 +157,7 @@ mod tests {
     fn every_flipped_bit_is_noticed() {
         let mut record = vec![0; RECORD_HEADER];
         push_row(&mut record, 1, b"k", Some(&[b"v"]));
-        seal_record(&mut record, 1, 0);
+        seal_record(&mut record, 1, 0, 1);
         for bit in 0..record.len() * 8 {
             let mut bad = record.clone();
             bad[bit / 8] ^= 1 << (bit % 8);

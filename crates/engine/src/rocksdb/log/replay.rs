@@ -22,12 +22,19 @@ const LSN_HORIZON: u64 = 1 << 24;
 /// Takes what the log holds beyond the applied lsn, in order.
 pub trait Sink {
     fn row(&mut self, row: Row<'_>) -> Result<()>;
-    /// The rows since the last call are exactly those of this segment; `last_lsn` is its end.
-    fn segment(&mut self, segment: Arc<Segment>, last_lsn: u64) -> Result<()>;
+    /// The rows since the last call are exactly those of this segment; `end` is where it ends.
+    fn segment(&mut self, segment: Arc<Segment>, end: End) -> Result<()>;
+}
+
+/// A place in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    pub lsn: u64,
+    pub position: u64,
 }
 
 pub struct Replayed {
-    pub last_lsn: u64,
+    pub end: End,
     pub next_sequence: u64,
 }
 
@@ -50,10 +57,12 @@ struct Tear {
 pub fn replay(
     files: &dyn Files,
     dir: &Path,
-    applied_lsn: u64,
+    applied: End,
     truncate_damage: bool,
     sink: &mut dyn Sink,
 ) -> Result<Replayed> {
+    let applied_lsn = applied.lsn;
+    let mut position = applied.position;
     let found = find_segments(files, dir)?;
     let next_sequence = found.last().map_or(1, |last| last.sequence + 1);
     let mut expected = applied_lsn + 1;
@@ -70,12 +79,12 @@ pub fn replay(
             continue;
         }
         let before = expected;
-        match read_segment(files, file, applied_lsn, &mut expected, &mut synced_lsn, sink)? {
+        match read_segment(files, file, applied_lsn, &mut expected, &mut synced_lsn, &mut position, sink)? {
             None if expected == before => removable.push(file.path.clone()),
             None => {
                 files.sync_file(&file.path).map_err(|error| io_error("syncing", &file.path, &error))?;
                 let segment = Segment::replayed(file.sequence, file.path.clone(), file.len);
-                sink.segment(segment, expected - 1)?;
+                sink.segment(segment, End { lsn: expected - 1, position })?;
             }
             Some((offset, reason)) => {
                 tear = Some(Tear { segment: index, offset, reason });
@@ -85,7 +94,15 @@ pub fn replay(
     }
     if let Some(tear) = tear {
         judge_tear(files, &found, &tear, expected, synced_lsn, truncate_damage)?;
-        cut_tear(files, &found, &tear, expected, applied_lsn, sink, &mut removable)?;
+        cut_tear(
+            files,
+            &found,
+            &tear,
+            applied_lsn,
+            End { lsn: expected - 1, position },
+            sink,
+            &mut removable,
+        )?;
     }
     for path in &removable {
         files.remove(path).map_err(|error| io_error("removing", path, &error))?;
@@ -94,7 +111,7 @@ pub fn replay(
         // A removed segment must not come back: its lsns are given out again.
         files.sync_dir(dir).map_err(|error| io_error("syncing", dir, &error))?;
     }
-    Ok(Replayed { last_lsn: expected - 1, next_sequence })
+    Ok(Replayed { end: End { lsn: expected - 1, position }, next_sequence })
 }
 
 fn find_segments(files: &dyn Files, dir: &Path) -> Result<Vec<Found>> {
@@ -123,6 +140,7 @@ fn read_segment(
     applied_lsn: u64,
     expected: &mut u64,
     synced_lsn: &mut u64,
+    position: &mut u64,
     sink: &mut dyn Sink,
 ) -> Result<Option<(u64, &'static str)>> {
     match file.first_lsn {
@@ -153,6 +171,7 @@ fn read_segment(
             sink.row(row)?;
         }
         *expected += 1;
+        *position = (*position).max(header.position);
     }
 }
 
@@ -209,8 +228,8 @@ fn cut_tear(
     files: &dyn Files,
     found: &[Found],
     tear: &Tear,
-    expected: u64,
     applied_lsn: u64,
+    end: End,
     sink: &mut dyn Sink,
     removable: &mut Vec<PathBuf>,
 ) -> Result<()> {
@@ -218,12 +237,12 @@ fn cut_tear(
         return Ok(());
     };
     let keeps_records =
-        tear.offset > SEGMENT_HEADER as u64 && torn.first_lsn.is_some_and(|first| first < expected);
-    if keeps_records && expected > applied_lsn + 1 {
+        tear.offset > SEGMENT_HEADER as u64 && torn.first_lsn.is_some_and(|first| first <= end.lsn);
+    if keeps_records && end.lsn > applied_lsn {
         files
             .truncate(&torn.path, tear.offset)
             .map_err(|error| io_error("truncating", &torn.path, &error))?;
-        sink.segment(Segment::replayed(torn.sequence, torn.path.clone(), tear.offset), expected - 1)?;
+        sink.segment(Segment::replayed(torn.sequence, torn.path.clone(), tear.offset), end)?;
     } else {
         removable.push(torn.path.clone());
     }

@@ -55,9 +55,7 @@ impl Log {
             .retain(|segment| closed.iter().all(|done| done.sequence != segment.sequence));
         self.synced_lsn.store(lsn, Ordering::Release);
         self.synced.store(position, Ordering::Release);
-        if self.durability() == Durability::Always {
-            self.tell();
-        }
+        self.tell();
         Ok(())
     }
 

@@ -16,10 +16,12 @@ use rust_rocksdb::{
 
 use self::filter::FilterContext;
 use super::field::u64_at;
+use super::log::replay::End;
 use crate::{Error, Range, Result, Space, SpaceDef, Wait};
 
 const STATE_FAMILY: &str = "default";
-const APPLIED_LSN: &[u8] = b"applied-lsn";
+/// The last lsn whose rows are in the files, and the position of the last commit among them.
+const APPLIED: &[u8] = b"applied";
 
 pub struct Store {
     db: Arc<DB>,
@@ -126,25 +128,29 @@ impl Store {
             .collect()
     }
 
-    pub fn applied_lsn(&self) -> Result<u64> {
+    pub fn applied(&self) -> Result<End> {
         let row = self
             .db
-            .get_pinned_cf_opt(self.state()?, APPLIED_LSN, &self.read_waiting)
+            .get_pinned_cf_opt(self.state()?, APPLIED, &self.read_waiting)
             .map_err(|error| self.error(&error))?;
         match row {
-            None => Ok(0),
-            Some(row) => u64_at(&row, 0).ok_or_else(|| Error::Corrupt {
-                file: self.dir.clone(),
-                reason: "the applied lsn is not a number".to_owned(),
-            }),
+            None => Ok(End { lsn: 0, position: 0 }),
+            Some(row) => match (u64_at(&row, 0), u64_at(&row, 8)) {
+                (Some(lsn), Some(position)) => Ok(End { lsn, position }),
+                _ => Err(Error::Corrupt {
+                    file: self.dir.clone(),
+                    reason: "the applied lsn is not a number".to_owned(),
+                }),
+            },
         }
     }
 
-    /// Everything up to `lsn` is in the files. The caller has seen to that.
-    pub fn set_applied_lsn(&self, lsn: u64) -> Result<()> {
+    /// Everything up to `end` is in the files. The caller has seen to that.
+    pub fn set_applied(&self, end: End) -> Result<()> {
         let state = self.state()?;
+        let row = [end.lsn.to_be_bytes(), end.position.to_be_bytes()].concat();
         self.db
-            .put_cf_opt(state, APPLIED_LSN, lsn.to_be_bytes(), &self.write)
+            .put_cf_opt(state, APPLIED, row, &self.write)
             .and_then(|()| self.db.flush_cf(state))
             .map_err(|error| self.error(&error))
     }

@@ -2,6 +2,10 @@
 
 mod basic;
 mod conformance;
+mod faults;
+mod faulty;
+mod model;
+mod random;
 
 use std::path::Path;
 

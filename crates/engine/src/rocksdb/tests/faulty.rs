@@ -1,0 +1,167 @@
+//! A file layer that fails where it is told to, and forgets what was not synced when the power goes.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::rocksdb::files::{AppendFile, Files, OsFiles};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The write fails and leaves nothing.
+    Refuse(io::ErrorKind),
+    /// The write fails after half of its bytes.
+    Tear,
+    /// The sync fails.
+    Sync,
+}
+
+#[derive(Default)]
+struct State {
+    /// How long each file was when it was last synced.
+    synced: HashMap<PathBuf, u64>,
+    written: HashMap<PathBuf, u64>,
+    writes: usize,
+    syncs: usize,
+    fault: Option<(usize, Fault)>,
+}
+
+impl State {
+    /// Whether the fault is due at this write (or sync).
+    fn due(&mut self, is_sync: bool) -> Option<Fault> {
+        let count = if is_sync { &mut self.syncs } else { &mut self.writes };
+        *count += 1;
+        let now = *count;
+        let (at, fault) = self.fault?;
+        (now == at && (fault == Fault::Sync) == is_sync).then_some(fault)
+    }
+}
+
+#[derive(Clone, Default)]
+pub struct FaultyFiles {
+    state: Arc<Mutex<State>>,
+}
+
+impl FaultyFiles {
+    /// The `at`-th write (or sync) from now on fails, once.
+    pub fn fail(&self, at: usize, fault: Fault) {
+        let mut state = self.state.lock();
+        state.writes = 0;
+        state.syncs = 0;
+        state.fault = Some((at, fault));
+    }
+
+    pub fn heal(&self) {
+        self.state.lock().fault = None;
+    }
+
+    /// The power goes: each file keeps what was synced, and of the rest as much as `keep` says.
+    pub fn lose_power(&self, mut keep: impl FnMut(u64) -> u64) {
+        let state = self.state.lock();
+        let mut paths: Vec<_> = state.written.iter().collect();
+        paths.sort();
+        for (path, written) in paths {
+            if !path.exists() {
+                continue;
+            }
+            let synced = state.synced.get(path).copied().unwrap_or(0);
+            let len = synced + keep(written - synced).min(written - synced);
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            file.set_len(len).unwrap();
+        }
+    }
+}
+
+struct FaultyFile {
+    path: PathBuf,
+    inner: Arc<dyn AppendFile>,
+    state: Arc<Mutex<State>>,
+}
+
+impl AppendFile for FaultyFile {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let fault = state.due(false);
+        let whole = match fault {
+            Some(Fault::Refuse(kind)) => return Err(kind.into()),
+            Some(_) => &bytes[..bytes.len() / 2],
+            None => bytes,
+        };
+        self.inner.append(whole)?;
+        *state.written.entry(self.path.clone()).or_default() += whole.len() as u64;
+        if fault.is_some() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.state.lock();
+        if state.due(true).is_some() {
+            return Err(io::Error::other("the device failed"));
+        }
+        let written = state.written.get(&self.path).copied().unwrap_or(0);
+        state.synced.insert(self.path.clone(), written);
+        Ok(())
+    }
+}
+
+impl Files for FaultyFiles {
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn AppendFile>> {
+        let inner = OsFiles.create(path)?;
+        let mut state = self.state.lock();
+        state.written.insert(path.to_path_buf(), 0);
+        state.synced.insert(path.to_path_buf(), 0);
+        Ok(Arc::new(FaultyFile { path: path.to_path_buf(), inner, state: self.state.clone() }))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        OsFiles.open(path)
+    }
+
+    fn len(&self, path: &Path) -> io::Result<u64> {
+        OsFiles.len(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        OsFiles.list(dir)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        OsFiles.rename(from, to)?;
+        let mut state = self.state.lock();
+        let State { synced, written, .. } = &mut *state;
+        for lengths in [synced, written] {
+            if let Some(len) = lengths.remove(from) {
+                lengths.insert(to.to_path_buf(), len);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        state.written.remove(path);
+        state.synced.remove(path);
+        OsFiles.remove(path)
+    }
+
+    fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
+        let mut state = self.state.lock();
+        state.written.insert(path.to_path_buf(), len);
+        state.synced.insert(path.to_path_buf(), len);
+        OsFiles.truncate(path, len)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        if let Some(written) = state.written.get(path).copied() {
+            state.synced.insert(path.to_path_buf(), written);
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
