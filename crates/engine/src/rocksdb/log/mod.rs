@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use self::record::{MAX_RECORD_BYTES, RECORD_HEADER};
 use self::segment::Segment;
-use super::files::Files;
+use super::files::{Files, io_error};
 use crate::{Durability, Error, Notify, Position, Result};
 
 /// A record is closed and the next one begun when it has grown to this; both still go out in one write.
@@ -275,7 +275,7 @@ impl Log {
         Ok(())
     }
 
-    /// The next segment becomes the current one. It was prepared beforehand, but for the first one after opening.
+    /// The next segment becomes the current one. It was prepared beforehand, unless that failed.
     fn begin_segment(&self, writer: &mut Writer) -> Result<Arc<Segment>> {
         let segment = match writer.next.take() {
             Some(segment) => segment,
@@ -289,20 +289,31 @@ impl Log {
         Ok(segment)
     }
 
-    /// Creates the next segment, so that leaving the current one costs nothing later.
+    /// Sees to a current and a next segment, so that leaving the current one costs nothing later.
     pub fn prepare_segment(&self) -> Result<()> {
         let _one_at_a_time = self.preparing.lock();
-        let sequence = {
+        loop {
+            let sequence = {
+                let mut writer = self.writer.lock();
+                if writer.current.is_some() && writer.next.is_some() {
+                    return Ok(());
+                }
+                writer.next_sequence += 1;
+                writer.next_sequence - 1
+            };
+            let segment = Segment::prepare(&*self.files, &self.dir, sequence)?;
             let mut writer = self.writer.lock();
-            if writer.next.is_some() {
-                return Ok(());
+            if writer.current.as_ref().is_some_and(|current| current.sequence > segment.sequence) {
+                // A writer could not wait for it. Segments are read back in the order of their numbers.
+                drop(writer);
+                self.files
+                    .remove(&segment.path)
+                    .map_err(|error| io_error("removing", &segment.path, &error))?;
+                continue;
             }
-            writer.next_sequence += 1;
-            writer.next_sequence - 1
-        };
-        let segment = Segment::prepare(&*self.files, &self.dir, sequence)?;
-        self.writer.lock().next = Some(segment);
-        Ok(())
+            let place = if writer.current.is_none() { &mut writer.current } else { &mut writer.next };
+            *place = Some(segment);
+        }
     }
 
     /// Closes the current segment, if it holds anything.
