@@ -34,6 +34,7 @@ pub mod logging;
 pub mod metrics;
 pub mod node;
 pub mod number;
+pub mod pidfile;
 pub mod reply;
 #[cfg(test)]
 mod testkit;

@@ -7,8 +7,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
@@ -25,9 +25,26 @@ pub const MAX_WAITING_LINES: usize = 8192;
 /// How long a stop of the server waits for the last lines.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(2);
 
+type Level = reload::Handle<LevelFilter, Registry>;
+
+/// Of the log of the process, as the log itself is.
+static LEVEL: OnceLock<Level> = OnceLock::new();
+
+/// Changes the level of the log of the process, if it has one.
+pub fn set_level(level: LogLevel) {
+    if let Some(handle) = LEVEL.get() {
+        change(handle, level);
+    }
+}
+
+fn change(handle: &Level, level: LogLevel) {
+    // Fails only when the subscriber is gone, and then nobody logs.
+    let _ = handle.reload(filter(level));
+}
+
 /// The log of this process; dropping it writes the lines that wait.
 pub struct Logging {
-    level: reload::Handle<LevelFilter, Registry>,
+    level: Level,
     lines: Lines,
 }
 
@@ -36,6 +53,7 @@ impl Logging {
     pub fn init(level: LogLevel, file: &Path) -> io::Result<Self> {
         let (subscriber, logging) = Self::new(level, Sink::new(file)?)?;
         tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)?;
+        LEVEL.get_or_init(|| logging.level.clone());
         Ok(logging)
     }
 
@@ -44,11 +62,6 @@ impl Logging {
         let (filter, level) = reload::Layer::new(filter(level));
         let format = fmt::layer().with_ansi(false).with_target(false).with_writer(lines.clone());
         Ok((Registry::default().with(filter).with(format), Self { level, lines }))
-    }
-
-    pub fn set_level(&self, level: LogLevel) {
-        // Fails only when the subscriber is gone, and then nobody logs.
-        let _ = self.level.reload(filter(level));
     }
 
     /// Waits until the lines logged so far are written, or for a little while.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use tarn::config::args::{self, Invocation};
 use tarn::config::load::Loaded;
 use tarn::logging::Logging;
+use tarn::pidfile::PidFile;
 
 /// One allocator for Rust and C++, so that memory is counted and given back in one place.
 #[global_allocator]
@@ -42,6 +43,13 @@ fn run(loaded: Loaded) -> ExitCode {
     if !loaded.without_effect.is_empty() {
         tracing::info!("options without effect here: {}", loaded.without_effect.join(", "));
     }
+    let _pidfile = match PidFile::create(&config.pidfile) {
+        Ok(file) => file,
+        Err(error) => {
+            tracing::warn!("could not write the pid file {}: {error}", config.pidfile.display());
+            None
+        }
+    };
     match tarn::server::run(loaded.config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

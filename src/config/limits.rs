@@ -4,8 +4,8 @@
 pub const MAX_BIND_ADDRESSES: usize = 16;
 pub const MAX_IO_THREADS: i128 = 128;
 pub const MAX_WORKER_THREADS: i128 = 1024;
-/// A logical database is named in every row by a 32-bit physical number; far fewer can be told apart by a user.
-pub const MAX_DATABASES: i128 = 65_536;
+/// A database's number is 16 bits wide.
+pub const MAX_DATABASES: i128 = u16::MAX as i128;
 pub const MIN_HZ: u32 = 1;
 pub const MAX_HZ: u32 = 500;
 pub const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -32,8 +32,8 @@ pub enum LoadError {
         path: PathBuf,
         error: io::Error,
     },
-    /// Every line is right, but not together.
-    Contradiction {
+    /// Every line is right, but not together, or not on this machine.
+    Refused {
         name: &'static str,
         reason: String,
     },
@@ -58,7 +58,7 @@ impl fmt::Display for LoadError {
                 }?;
                 write!(f, ">>> '{}'\n{reason}", words::printable(text))
             }
-            Self::Contradiction { name, reason } => write!(f, "Checking option '{name}'\n{reason}"),
+            Self::Refused { name, reason } => write!(f, "Checking option '{name}'\n{reason}"),
             Self::Read { .. } => Ok(()),
         }
     }
@@ -103,9 +103,11 @@ impl Loader {
 
     /// Checks the options against each other, and lists what was set without having an effect.
     pub fn finish(mut self) -> Result<Loaded, LoadError> {
-        let dir = std::path::absolute(&self.config.dir);
-        self.config.dir = dir.map_err(|error| LoadError::Read { path: self.config.dir.clone(), error })?;
-        self.config.settle().map_err(|(name, reason)| LoadError::Contradiction { name, reason })?;
+        self.config.dir = usable_dir(&self.config.dir).map_err(|reason| LoadError::Refused {
+            name: "dir",
+            reason: format!("can't use the directory: {reason}"),
+        })?;
+        self.config.settle().map_err(|(name, reason)| LoadError::Refused { name, reason })?;
         let without_effect = |name: &&'static str| {
             let option = table::find(name.as_bytes());
             option.is_some_and(|option: &Opt| !matches!(option.effect, Effect::Field { .. }))
@@ -193,6 +195,17 @@ fn bad_directive(name: &[u8]) -> String {
     match table::nearest(name) {
         Some(known) => format!("{BAD} (did you mean '{known}'?)"),
         None => BAD.to_string(),
+    }
+}
+
+/// A directory that does not exist yet is made at the start; what is in its way is known now.
+fn usable_dir(dir: &Path) -> io::Result<PathBuf> {
+    let dir = std::path::absolute(dir)?;
+    match std::fs::metadata(&dir) {
+        Ok(found) if found.is_dir() => Ok(dir),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(dir),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Logging, Sink};
+use super::{Logging, Sink, change};
 use crate::config::LogLevel;
 
 fn text(path: &Path) -> String {
@@ -16,15 +16,15 @@ fn lines_go_to_the_file_at_the_level_of_the_moment() {
     tracing::subscriber::with_default(subscriber, || {
         tracing::debug!("verbose one");
         tracing::info!("notice one");
-        logging.set_level(LogLevel::Verbose);
+        change(&logging.level, LogLevel::Verbose);
         tracing::trace!("debug two");
         tracing::debug!("verbose two");
-        logging.set_level(LogLevel::Warning);
+        change(&logging.level, LogLevel::Warning);
         tracing::info!("notice three");
         tracing::warn!("warning three");
-        logging.set_level(LogLevel::Nothing);
+        change(&logging.level, LogLevel::Nothing);
         tracing::error!("four");
-        logging.set_level(LogLevel::Debug);
+        change(&logging.level, LogLevel::Debug);
         tracing::trace!("debug five");
         logging.flush();
     });

@@ -110,6 +110,9 @@ fn follow_config(node: &Arc<Node>) {
         if old.memory() != new.memory() {
             node.engine.set_memory(new.memory().engine);
         }
+        if old.loglevel != new.loglevel {
+            crate::logging::set_level(new.loglevel);
+        }
     }));
 }
 

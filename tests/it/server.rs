@@ -62,8 +62,8 @@ fn config() {
         "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no",
     );
     check(
-        "CONFIG SET port abc",
-        "-ERR CONFIG SET failed (possibly related to argument 'port') - argument couldn't be parsed into an integer",
+        "CONFIG SET tcp-keepalive abc",
+        "-ERR CONFIG SET failed (possibly related to argument 'tcp-keepalive') - argument couldn't be parsed into an integer",
     );
     check(
         "CONFIG SET databases 4",

@@ -63,8 +63,7 @@ fn protected_options_follow_the_guard() {
     let refused =
         "CONFIG SET failed (possibly related to argument 'dbfilename') - can't set protected config";
     let allowed = |guard, local| {
-        let mut config = Config::default();
-        config.enable_protected_configs = guard;
+        let config = Config { enable_protected_configs: guard, ..Config::default() };
         let set = Live::new(config).set(&[(b"dbfilename", b"other")], local);
         set.map(|config| config.dbfilename.clone()).map_err(|error| error.to_string())
     };

@@ -98,6 +98,18 @@ fn appendonly_must_say_what_the_engine_does() {
 }
 
 #[test]
+fn the_directory_may_be_missing_but_not_be_something_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let (missing, file) = (dir.path().join("missing"), dir.path().join("file"));
+    fs::write(&file, "").unwrap();
+    assert_eq!(config(&format!("dir {}", missing.display())).dir, missing);
+    let head = "Checking option 'dir'\ncan't use the directory: ";
+    assert!(refused(&format!("dir {}", file.display())).ends_with(&format!("{head}not a directory")));
+    let below = refused(&format!("dir {}/below", file.display()));
+    assert!(below.ends_with(&format!("{head}Not a directory (os error 20)")), "{below}");
+}
+
+#[test]
 fn memory_parts_must_leave_a_reserve() {
     assert_eq!(config("memory-row-cache-percent 50").memory_row_cache_percent, 50);
     assert!(
