@@ -16,6 +16,10 @@ impl Span {
         arena.get(self.start..self.start + self.len).unwrap_or(&[])
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The part behind the first `skip` bytes.
     pub fn behind(&self, skip: usize) -> Span {
         let skip = skip.min(self.len);

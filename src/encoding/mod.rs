@@ -3,6 +3,7 @@
 pub mod meta;
 pub mod rows;
 pub mod slot;
+pub mod string;
 pub mod system;
 
 use tarn_engine::{Space, SpaceDef};

@@ -185,6 +185,15 @@ impl<'a> WriteCx<'a> {
         tarn_engine::Write::delete(&mut self.txn, space, row);
     }
 
+    /// Runs `work` with the arena's bytes at hand, so that they can be written without a copy of their own. What it
+    /// adds to the context's arena meanwhile is gone afterwards.
+    pub fn lend<T>(&mut self, work: impl FnOnce(&mut WriteCx<'a>, &[u8]) -> T) -> T {
+        let bytes = std::mem::take(self.arena);
+        let done = work(self, &bytes);
+        *self.arena = bytes;
+        done
+    }
+
     /// A version that no collection ever had.
     pub fn new_version(&self) -> Result<u64> {
         self.env.keyspace.versions.allocate().ok_or_else(|| {

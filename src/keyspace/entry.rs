@@ -84,6 +84,42 @@ pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k
     Ok(Entry { key, db, slot, row, stored, live })
 }
 
+/// Looks many keys up at once, each counted as a hit or a miss.
+pub fn find_each<'k>(cx: &mut impl View, keys: impl Iterator<Item = &'k [u8]> + Clone) -> Result<Vec<Entry<'k>>> {
+    let (db, seed, now_ms) = (cx.env().db, cx.env().keyspace.seed, cx.env().now_ms);
+    let mut found: Vec<Entry<'k>> = keys
+        .map(|key| {
+            let slot = slot::of(key);
+            let row = rows::meta(db.physical, slot, rows::hash48(seed, key), key);
+            Entry { key, db, slot, row, stored: None, live: false }
+        })
+        .collect();
+    let mut values: Vec<Option<Span>> = vec![None; found.len()];
+    let mut arena = std::mem::take(cx.arena());
+    let read = {
+        let rows: Vec<&[u8]> = found.iter().map(|entry| entry.row.as_slice()).collect();
+        cx.get_each(META, &rows, &mut |i, value| {
+            if let (Some(bytes), Some(place)) = (value, values.get_mut(i)) {
+                *place = Some(Span { start: arena.len(), len: bytes.len() });
+                arena.extend_from_slice(bytes);
+            }
+        })
+    };
+    *cx.arena() = arena;
+    read?;
+    for (entry, span) in found.iter_mut().zip(values) {
+        if let Some(span) = span {
+            let (header, len) = Header::decode(cx.bytes(span))?;
+            let meta = Meta { header, rest: span.behind(len) };
+            entry.live = !meta.is_expired(now_ms);
+            entry.stored = Some(meta);
+        }
+        let tally = cx.tally();
+        if entry.live { tally.hits += 1 } else { tally.misses += 1 }
+    }
+    Ok(found)
+}
+
 /// As [`find`], counted as a hit or a miss: what GET-like commands use.
 pub fn find_counted<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     let entry = find(cx, key)?;
@@ -134,8 +170,8 @@ pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
 pub fn set_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
     let Some(meta) = entry.live() else { return Ok(()) };
     let header = Header { expire_at_ms, ..meta.header };
-    let rest = cx.bytes(meta.rest).to_vec();
-    store(cx, entry, &header, &[&rest])
+    let rest = meta.rest;
+    cx.lend(|cx, arena| store(cx, entry, &header, &[rest.of(arena)]))
 }
 
 /// What an element row of this version of the key begins with.

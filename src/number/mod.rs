@@ -1,5 +1,8 @@
 //! Numbers as Redis reads and writes them.
 
+mod big;
+pub mod extended;
+
 /// A decimal i64 in its one canonical spelling: no spaces, no plus, no leading zeros.
 pub fn parse_i64(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {

@@ -1,0 +1,349 @@
+//! Strings: the table, and the commands over whole values and parts of them.
+
+mod lcs;
+mod number;
+mod options;
+
+
+
+use self::options::{Existing, Expiry, Since, Ttl, Unit};
+use crate::dispatch::args::Args;
+use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
+use crate::error::{Error, Result};
+use crate::keyspace::{Entry, Env, ReadCx, View, WriteCx, entry};
+use crate::reply::Reply;
+use crate::types::string;
+
+const READ: KeyFlags = KeyFlags::RO.or(KeyFlags::ACCESS);
+const CHANGE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
+const OVERWRITE: KeyFlags = KeyFlags::OW.or(KeyFlags::UPDATE);
+const INSERT: KeyFlags = KeyFlags::OW.or(KeyFlags::INSERT);
+
+const RANGE_COST: &str = "O(N) where N is the length of the part that is returned.";
+
+pub const COMMANDS: &[Spec] = &[
+    write("append", Arity::Exactly(3), Keys::at(1, KeyFlags::RW.or(KeyFlags::INSERT)), append)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("2.0.0")
+        .complexity("O(1) for a short tail, whatever the length of the string.")
+        .summary("Appends to a string, which is created if need be."),
+    write("decr", Arity::Exactly(2), Keys::at(1, CHANGE), number::decr)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Subtracts one from the integer that a string spells."),
+    write("decrby", Arity::Exactly(3), Keys::at(1, CHANGE), number::decrby)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Subtracts a number from the integer that a string spells."),
+    read("get", Arity::Exactly(2), Keys::at(1, READ), get)
+        .group(Group::String)
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Returns the value of a string."),
+    write("getdel", Arity::Exactly(2), Keys::at(1, KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE)), getdel)
+        .group(Group::String)
+        .fast()
+        .since("6.2.0")
+        .complexity("O(1)")
+        .summary("Returns the value of a string and deletes the key."),
+    write("getex", Arity::AtLeast(2), Keys::at(1, CHANGE), getex)
+        .group(Group::String)
+        .fast()
+        .since("6.2.0")
+        .complexity("O(1)")
+        .summary("Returns the value of a string and sets or removes its expiry."),
+    read("getrange", Arity::Exactly(4), Keys::at(1, READ), getrange)
+        .group(Group::String)
+        .since("2.4.0")
+        .complexity(RANGE_COST)
+        .summary("Returns a part of a string."),
+    write("getset", Arity::Exactly(3), Keys::at(1, CHANGE), getset)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Sets a string and returns its old value.")
+        .replaced_by("6.2.0", "`SET` with the `!GET` argument"),
+    write("incr", Arity::Exactly(2), Keys::at(1, CHANGE), number::incr)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Adds one to the integer that a string spells."),
+    write("incrby", Arity::Exactly(3), Keys::at(1, CHANGE), number::incrby)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Adds a number to the integer that a string spells."),
+    write("incrbyfloat", Arity::Exactly(3), Keys::at(1, CHANGE), number::incrbyfloat)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("2.6.0")
+        .complexity("O(1)")
+        .summary("Adds a number to the floating point number that a string spells."),
+    read("lcs", Arity::AtLeast(3), Keys::range(1, 2, 1, READ), lcs::lcs)
+        .group(Group::String)
+        .since("7.0.0")
+        .complexity("O(N*M) where N and M are the lengths of the two strings.")
+        .summary("Finds the longest common subsequence of two strings."),
+    read("mget", Arity::AtLeast(2), Keys::range(1, -1, 1, READ), mget)
+        .group(Group::String)
+        .fast()
+        .since("1.0.0")
+        .tips(&["request_policy:multi_shard"])
+        .complexity("O(N) where N is the number of keys.")
+        .summary("Returns the values of several strings."),
+    write("mset", Arity::AtLeast(3), Keys::range(1, -1, 2, OVERWRITE), mset)
+        .group(Group::String)
+        .denyoom()
+        .since("1.0.1")
+        .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"])
+        .complexity("O(N) where N is the number of keys.")
+        .summary("Sets several strings at once."),
+    write("msetnx", Arity::AtLeast(3), Keys::range(1, -1, 2, INSERT), msetnx)
+        .group(Group::String)
+        .denyoom()
+        .since("1.0.1")
+        .tips(&["request_policy:multi_shard", "response_policy:agg_min"])
+        .complexity("O(N) where N is the number of keys.")
+        .summary("Sets several strings at once unless one of the keys exists."),
+    write("psetex", Arity::Exactly(4), Keys::at(1, OVERWRITE), psetex)
+        .group(Group::String)
+        .denyoom()
+        .since("2.6.0")
+        .complexity("O(1)")
+        .summary("Sets a string that expires, in milliseconds."),
+    write("set", Arity::AtLeast(3), Keys::at(1, CHANGE.or(KeyFlags::VARIABLE_FLAGS)), set)
+        .group(Group::String)
+        .denyoom()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Sets a string, whatever the key held before."),
+    write("setex", Arity::Exactly(4), Keys::at(1, OVERWRITE), setex)
+        .group(Group::String)
+        .denyoom()
+        .since("2.0.0")
+        .complexity("O(1)")
+        .summary("Sets a string that expires, in seconds."),
+    write("setnx", Arity::Exactly(3), Keys::at(1, INSERT), setnx)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Sets a string unless the key exists."),
+    write("setrange", Arity::Exactly(4), Keys::at(1, KeyFlags::RW.or(KeyFlags::UPDATE)), setrange)
+        .group(Group::String)
+        .denyoom()
+        .since("2.2.0")
+        .complexity("O(N) where N is the length of the part that is written.")
+        .summary("Overwrites a part of a string, which grows as needed."),
+    read("strlen", Arity::Exactly(2), Keys::at(1, KeyFlags::RO), strlen)
+        .group(Group::String)
+        .fast()
+        .since("2.2.0")
+        .complexity("O(1)")
+        .summary("Returns the length of a string."),
+    read("substr", Arity::Exactly(4), Keys::at(1, READ), getrange)
+        .group(Group::String)
+        .since("1.0.0")
+        .complexity(RANGE_COST)
+        .summary("Returns a part of a string.")
+        .replaced_by("2.0.0", "`GETRANGE`"),
+];
+
+fn get(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let found = entry::find_counted(cx, args.key()?)?;
+    bulk(cx, &found)
+}
+
+/// The whole value of a key that must be a string if it exists.
+fn bulk(cx: &mut impl View, found: &Entry<'_>) -> Result<Reply> {
+    match string::value(found)? {
+        None => Ok(Reply::Nil),
+        Some(value) => Ok(Reply::span(value.read(cx)?)),
+    }
+}
+
+fn mget(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
+    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    let found = entry::find_each(cx, args.rest())?;
+    // What is no string counts as absent.
+    let values: Vec<_> = found.iter().map(|found| string::value(found).ok().flatten()).collect();
+    let total: u64 = values.iter().flatten().map(string::Value::len).sum();
+    cx.env.light_or_offload(usize::try_from(total).unwrap_or(usize::MAX), Env::LIGHT_BYTES)?;
+    let replies = values.iter().map(|value| match value {
+        None => Ok(Reply::Nil),
+        Some(value) => value.read(cx).map(Reply::span),
+    });
+    replies.collect::<Result<_>>().map(Reply::Array)
+}
+
+fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (key, value) = (args.key()?, args.next()?);
+    if args.is_empty() {
+        let found = entry::find(cx, key)?;
+        string::set(cx, &found, value, 0)?;
+        return Ok(Reply::OK);
+    }
+    let options = options::of_set(&mut args)?;
+    let expire_at_ms = match options.ttl {
+        Ttl::At(expiry) => Some(expiry.at_ms(cx.env.now_ms, "set")?),
+        _ => None,
+    };
+    let found = if options.get { entry::find_counted(cx, key)? } else { entry::find(cx, key)? };
+    let old = if options.get { bulk(cx, &found)? } else { Reply::Nil };
+    let admitted = match options.existing {
+        Existing::Either => true,
+        Existing::Absent => !found.exists(),
+        Existing::Present => found.exists(),
+    };
+    if !admitted {
+        return Ok(old);
+    }
+    let kept = if options.ttl == Ttl::Keep { found.expire_at_ms() } else { 0 };
+    string::set(cx, &found, value, expire_at_ms.unwrap_or(kept))?;
+    Ok(if options.get { old } else { Reply::OK })
+}
+
+fn setex(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    set_expiring(cx, args, Unit::Seconds, "setex")
+}
+
+fn psetex(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    set_expiring(cx, args, Unit::Millis, "psetex")
+}
+
+fn set_expiring(cx: &mut WriteCx<'_>, mut args: Args<'_>, unit: Unit, command: &'static str) -> Result<Reply> {
+    let (key, text, value) = (args.key()?, args.next()?, args.next()?);
+    let expire_at_ms = Expiry { text, unit, since: Since::Now }.at_ms(cx.env.now_ms, command)?;
+    let found = entry::find(cx, key)?;
+    string::set(cx, &found, value, expire_at_ms)?;
+    Ok(Reply::OK)
+}
+
+fn setnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let found = entry::find(cx, args.key()?)?;
+    let absent = !found.exists();
+    if absent {
+        string::set(cx, &found, args.next()?, 0)?;
+    }
+    Ok(Reply::flag(absent))
+}
+
+fn mset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    let pairs = args.rest_in_pairs().ok_or(Error::Arity("mset".into()))?;
+    set_all(cx, args, pairs)?;
+    Ok(Reply::OK)
+}
+
+fn msetnx(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    let pairs = args.rest_in_pairs().ok_or(Error::Arity("msetnx".into()))?;
+    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
+    for (key, _) in pairs.clone() {
+        if entry::find(cx, key)?.exists() {
+            return Ok(Reply::flag(false));
+        }
+    }
+    set_all(cx, args, pairs)?;
+    Ok(Reply::flag(true))
+}
+
+fn set_all<'a>(
+    cx: &mut WriteCx<'_>,
+    args: Args<'_>,
+    pairs: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])>,
+) -> Result<()> {
+    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
+    cx.env.light_or_offload(args.words().bytes(), Env::LIGHT_BYTES)?;
+    // One after the other: a key may be named twice.
+    for (key, value) in pairs {
+        cx.arena().clear();
+        let found = entry::find(cx, key)?;
+        string::set(cx, &found, value, 0)?;
+    }
+    Ok(())
+}
+
+fn getset(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let found = entry::find_counted(cx, args.key()?)?;
+    let old = bulk(cx, &found)?;
+    string::set(cx, &found, args.next()?, 0)?;
+    Ok(old)
+}
+
+fn getdel(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let found = entry::find_counted(cx, args.key()?)?;
+    let old = bulk(cx, &found)?;
+    if found.exists() {
+        entry::remove(cx, &found)?;
+    }
+    Ok(old)
+}
+
+fn getex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let key = args.key()?;
+    let ttl = options::of_getex(&mut args)?;
+    let found = entry::find_counted(cx, key)?;
+    let Some(value) = string::value(&found)? else { return Ok(Reply::Nil) };
+    let expire_at_ms = match ttl {
+        Ttl::At(expiry) => expiry.at_ms(cx.env.now_ms, "getex")?,
+        Ttl::Persist => 0,
+        Ttl::Unsaid | Ttl::Keep => found.expire_at_ms(),
+    };
+    let reply = Reply::span(value.read(cx)?);
+    if expire_at_ms != 0 && expire_at_ms <= cx.env.now_ms {
+        entry::remove(cx, &found)?;
+    } else if expire_at_ms != found.expire_at_ms() {
+        entry::set_expiry(cx, &found, expire_at_ms)?;
+    }
+    Ok(reply)
+}
+
+fn append(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (key, tail) = (args.key()?, args.next()?);
+    Ok(Reply::Integer(string::append(cx, key, tail)? as i64))
+}
+
+fn strlen(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let found = entry::find_counted(cx, args.key()?)?;
+    let value = string::value(&found)?;
+    Ok(Reply::Integer(value.map_or(0, |value| value.len() as i64)))
+}
+
+fn getrange(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (key, start, end) = (args.key()?, args.int()?, args.int()?);
+    let found = entry::find_counted(cx, key)?;
+    let Some(value) = string::value(&found)? else { return Ok(Reply::text("")) };
+    let len = value.len() as i64;
+    if start < 0 && end < 0 && start > end {
+        return Ok(Reply::text(""));
+    }
+    // Negative places count from the end.
+    let place = |at: i64| if at < 0 { at.saturating_add(len).max(0) } else { at };
+    let (start, end) = (place(start), place(end).min(len - 1));
+    if start > end || len == 0 {
+        return Ok(Reply::text(""));
+    }
+    Ok(Reply::span(value.read_range(cx, start as u64..end as u64 + 1)?))
+}
+
+fn setrange(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (key, at, bytes) = (args.key()?, args.int()?, args.next()?);
+    let at = u64::try_from(at).map_err(|_| Error::reply("ERR offset is out of range"))?;
+    Ok(Reply::Integer(string::overwrite(cx, key, at, bytes)? as i64))
+}
