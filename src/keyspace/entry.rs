@@ -85,7 +85,10 @@ pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k
 }
 
 /// Looks many keys up at once, each counted as a hit or a miss.
-pub fn find_each<'k>(cx: &mut impl View, keys: impl Iterator<Item = &'k [u8]> + Clone) -> Result<Vec<Entry<'k>>> {
+pub fn find_each<'k>(
+    cx: &mut impl View,
+    keys: impl Iterator<Item = &'k [u8]> + Clone,
+) -> Result<Vec<Entry<'k>>> {
     let (db, seed, now_ms) = (cx.env().db, cx.env().keyspace.seed, cx.env().now_ms);
     let mut found: Vec<Entry<'k>> = keys
         .map(|key| {

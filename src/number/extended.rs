@@ -51,7 +51,11 @@ impl Extended {
         let shift = mantissa.leading_zeros() as i32 - 64;
         let mantissa = if shift < 0 { mantissa >> 1 } else { mantissa << shift };
         let exponent = exponent - shift;
-        (exponent <= MAX_EXPONENT).then_some(Extended::Finite { negative, mantissa: mantissa as u64, exponent })
+        (exponent <= MAX_EXPONENT).then_some(Extended::Finite {
+            negative,
+            mantissa: mantissa as u64,
+            exponent,
+        })
     }
 
     /// Reads a number as C's `strtold` does, the whole text and nothing else. What is too large or, not being zero,
@@ -76,8 +80,10 @@ impl Extended {
 
     /// The sum, rounded.
     pub fn add(self, other: Extended) -> Result<Extended, NotFinite> {
-        let (Extended::Finite { negative: n, mantissa: m, exponent: e }, Extended::Finite { negative, mantissa, exponent }) =
-            (self, other)
+        let (
+            Extended::Finite { negative: n, mantissa: m, exponent: e },
+            Extended::Finite { negative, mantissa, exponent },
+        ) = (self, other)
         else {
             return Err(NotFinite);
         };
@@ -309,14 +315,38 @@ mod tests {
     #[test]
     fn only_numbers_are_read() {
         for bad in [
-            "", "-", "+", ".", "e5", "1e", "1e+", " 1", "1 ", "1,5", "nan", "abc", "1.2.3", "0x", "0xg", "0x1p", "1e4933",
-            "1e-4970", "1e99999999999999999999", "--1", "infinit", "1_0", "0x1p16384", "0x1p-16447",
+            "",
+            "-",
+            "+",
+            ".",
+            "e5",
+            "1e",
+            "1e+",
+            " 1",
+            "1 ",
+            "1,5",
+            "nan",
+            "abc",
+            "1.2.3",
+            "0x",
+            "0xg",
+            "0x1p",
+            "1e4933",
+            "1e-4970",
+            "1e99999999999999999999",
+            "--1",
+            "infinit",
+            "1_0",
+            "0x1p16384",
+            "0x1p-16447",
         ] {
             assert_eq!(Extended::parse(bad.as_bytes()), None, "{bad:?}");
         }
         assert_eq!(Extended::parse(&[b'1'; MAX_TEXT_LEN + 1]), None);
         assert!(Extended::parse(&[b'0'; MAX_TEXT_LEN]).is_some());
-        for good in ["1.", ".5", "+1", "0e99999999999", "0x1P+3", "1E5", "InF", "-infinity", "3.7e-4951", "1.18e4932"] {
+        for good in
+            ["1.", ".5", "+1", "0e99999999999", "0x1P+3", "1E5", "InF", "-infinity", "3.7e-4951", "1.18e4932"]
+        {
             assert!(Extended::parse(good.as_bytes()).is_some(), "{good:?}");
         }
     }

@@ -1,5 +1,6 @@
 //! What a string, a hash, a set, ... is: verbs over a key in a transaction.
 
+pub mod bits;
 pub mod string;
 
 use crate::encoding::meta::Kind;

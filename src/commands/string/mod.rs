@@ -4,7 +4,8 @@ mod lcs;
 mod number;
 mod options;
 
-
+#[cfg(test)]
+mod tests;
 
 use self::options::{Existing, Expiry, Since, Ttl, Unit};
 use crate::dispatch::args::Args;
@@ -49,12 +50,17 @@ pub const COMMANDS: &[Spec] = &[
         .since("1.0.0")
         .complexity("O(1)")
         .summary("Returns the value of a string."),
-    write("getdel", Arity::Exactly(2), Keys::at(1, KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE)), getdel)
-        .group(Group::String)
-        .fast()
-        .since("6.2.0")
-        .complexity("O(1)")
-        .summary("Returns the value of a string and deletes the key."),
+    write(
+        "getdel",
+        Arity::Exactly(2),
+        Keys::at(1, KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE)),
+        getdel,
+    )
+    .group(Group::String)
+    .fast()
+    .since("6.2.0")
+    .complexity("O(1)")
+    .summary("Returns the value of a string and deletes the key."),
     write("getex", Arity::AtLeast(2), Keys::at(1, CHANGE), getex)
         .group(Group::String)
         .fast()
@@ -228,7 +234,12 @@ fn psetex(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     set_expiring(cx, args, Unit::Millis, "psetex")
 }
 
-fn set_expiring(cx: &mut WriteCx<'_>, mut args: Args<'_>, unit: Unit, command: &'static str) -> Result<Reply> {
+fn set_expiring(
+    cx: &mut WriteCx<'_>,
+    mut args: Args<'_>,
+    unit: Unit,
+    command: &'static str,
+) -> Result<Reply> {
     let (key, text, value) = (args.key()?, args.next()?, args.next()?);
     let expire_at_ms = Expiry { text, unit, since: Since::Now }.at_ms(cx.env.now_ms, command)?;
     let found = entry::find(cx, key)?;

@@ -2,7 +2,7 @@
 
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
-use crate::keyspace::{WriteCx};
+use crate::keyspace::{View as _, WriteCx};
 use crate::reply::Reply;
 use crate::types::string;
 

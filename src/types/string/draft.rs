@@ -38,7 +38,7 @@ impl<'k> Draft<'k> {
         let changed = !found.exists() || len != len_before;
         let form = match before {
             Some(Value::Pieces(old)) => {
-                Form::Pieces { pieces: Pieces { len, ..old }, open: None, arena_len: cx.arena().len() }
+                Form::Pieces { pieces: old.with_len(len), open: None, arena_len: cx.arena().len() }
             }
             Some(Value::Inline(span)) if len > INLINE_MAX as u64 => {
                 let pieces = Pieces::new(&found, cx.new_version()?, len);

@@ -106,8 +106,7 @@ mod tests {
         assert_eq!(common("abcbdab", "bdcaba"), "bdab");
         assert_eq!(common("bdcaba", "abcbdab"), "bcba");
         assert_eq!(common("", "abc"), "");
-        let last_first =
-            [Run { a_start: 4, b_start: 5, len: 4 }, Run { a_start: 2, b_start: 0, len: 2 }];
+        let last_first = [Run { a_start: 4, b_start: 5, len: 4 }, Run { a_start: 2, b_start: 0, len: 2 }];
         assert_eq!(runs(b"ohmytext", b"mynewtext"), last_first);
     }
 
@@ -121,8 +120,9 @@ mod tests {
                 _ => 0,
             }
         }
-        let words: Vec<Vec<u8>> =
-            (0..6).flat_map(|len| (0..1u8 << len).map(move |n| (0..len).map(|i| n >> i & 1).collect())).collect();
+        let words: Vec<Vec<u8>> = (0..6)
+            .flat_map(|len| (0..1u8 << len).map(move |n| (0..len).map(|i| n >> i & 1).collect()))
+            .collect();
         for a in &words {
             for b in &words {
                 let expected = longest(a, b);

@@ -4,6 +4,9 @@ mod draft;
 pub mod lcs;
 mod pieces;
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::{ControlFlow, Range};
 
 pub use draft::Draft;
@@ -14,8 +17,8 @@ use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::string::{INLINE_MAX, PIECE_LEN};
 use crate::error::{Error, Result};
 use crate::keyspace::{Entry, Env, View, WriteCx, entry};
-use crate::number::extended::{self, Extended};
 use crate::number;
+use crate::number::extended::{self, Extended};
 use crate::reply::Span;
 
 /// The value of a live key, not yet read when it is long.
@@ -61,7 +64,8 @@ impl Value {
                 Ok(Span { start: span.start + range.start as usize, len })
             }
             Value::Pieces(pieces) => {
-                cx.env().light_or_offload((range.end.saturating_sub(range.start)) as usize, Env::LIGHT_BYTES)?;
+                cx.env()
+                    .light_or_offload((range.end.saturating_sub(range.start)) as usize, Env::LIGHT_BYTES)?;
                 let mut arena = std::mem::take(cx.arena());
                 let start = arena.len();
                 let read = pieces.read_into(cx, range, &mut arena);
@@ -201,8 +205,7 @@ pub fn increment(cx: &mut WriteCx<'_>, key: &[u8], by: i64) -> Result<i64> {
         Some(Value::Inline(span)) => number::parse_i64(cx.bytes(span)).ok_or(Error::NotInteger)?,
         Some(Value::Pieces(_)) => return Err(Error::NotInteger),
     };
-    let after =
-        before.checked_add(by).ok_or(Error::reply("ERR increment or decrement would overflow"))?;
+    let after = before.checked_add(by).ok_or(Error::reply("ERR increment or decrement would overflow"))?;
     set(cx, &found, itoa::Buffer::new().format(after).as_bytes(), found.expire_at_ms())?;
     Ok(after)
 }

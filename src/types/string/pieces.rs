@@ -33,6 +33,11 @@ impl Pieces {
         Pieces { collection: entry::element_prefix(key, version), version, len }
     }
 
+    /// The same pieces as those of a longer string.
+    pub fn with_len(self, len: u64) -> Pieces {
+        Pieces { len, ..self }
+    }
+
     pub fn row(&self, number: u32) -> RowKey {
         piece(&self.collection, number)
     }
