@@ -136,7 +136,7 @@ impl Got {
             Got::Reply(value, _) => value.to_string(),
             Got::NotRead => "none".into(),
             Got::Failed(RecvError::Closed) => "closed".into(),
-            Got::Failed(other) => format!("({other:?})"),
+            Got::Failed(other) => format!("({other})"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A client that hides nothing: it sends bytes and reads replies, and never waits longer than [`READ_TIMEOUT`].
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -29,6 +30,16 @@ pub enum RecvError {
     Timeout,
     /// Something that is not RESP.
     Garbage(String),
+}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecvError::Closed => f.write_str("the connection was closed"),
+            RecvError::Timeout => write!(f, "nothing came for {READ_TIMEOUT:?}"),
+            RecvError::Garbage(why) => write!(f, "not RESP: {why}"),
+        }
+    }
 }
 
 /// A command as an array of strings.
@@ -132,7 +143,7 @@ impl Conn {
     pub fn recv(&mut self) -> Value {
         match self.try_recv() {
             Ok(value) => value,
-            Err(why) => panic!("no reply: {why:?}"),
+            Err(why) => panic!("no reply: {why}"),
         }
     }
 

@@ -14,7 +14,7 @@ mod raw;
 mod shrink;
 
 use crate::harness::pool;
-use crate::harness::{ENGINES, Program};
+use crate::harness::{ENGINES, Options, Program, Server};
 use crate::rng::Rng;
 use compare::Mismatch;
 use grammar::Family;
@@ -139,5 +139,25 @@ fn differential_raw_new() {
     println!("differential raw_new: {cases} byte streams from seed {base}");
     for seed in base..base + cases {
         raw::run_one(seed, Setup::of(seed).program);
+    }
+}
+
+/// Keys full of braces: the slot follows the hash tag exactly as the cluster specification has it.
+#[test]
+fn differential_slots() {
+    let seed = env_number("TARN_DIFF_SEED").unwrap_or_else(Rng::fresh_seed);
+    println!("differential slots: TARN_DIFF_SEED={seed}");
+    let mut rng = Rng::new(seed);
+    let start = |program| Server::start(Options::new(program).with("cluster-enabled", "yes"));
+    let mut conns = [Setup::of(seed).program, Program::Redis].map(|program| {
+        let server = start(program);
+        (server.conn(), server)
+    });
+    let pieces: &[&[u8]] = &[b"{", b"}", b"{}", b"a", b"foo", b"\x00", b"\xff", b" ", b"0123456789"];
+    for _ in 0..commands() / 50 {
+        let key: Vec<u8> = (0..rng.below(8)).flat_map(|_| rng.pick(pieces).to_vec()).collect();
+        let command = [b"CLUSTER".to_vec(), b"KEYSLOT".to_vec(), key.clone()];
+        let [tarn, redis] = conns.each_mut().map(|(conn, _)| conn.call(&command));
+        assert_eq!(tarn, redis, "CLUSTER KEYSLOT {}", crate::value::quote(&key));
     }
 }

@@ -73,7 +73,7 @@ impl From<Result<Value, RecvError>> for Outcome {
     fn from(reply: Result<Value, RecvError>) -> Outcome {
         match reply {
             Ok(value) => Outcome::Reply(value),
-            Err(why) => Outcome::Broken(format!("{why:?}")),
+            Err(why) => Outcome::Broken(why.to_string()),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::net::{Shutdown, TcpStream};
 /// What the streams are made of before they are damaged. Nothing here may harm the server, damaged or not.
 const COMMANDS: &[&[&str]] = &[
     &["PING"],
-    &["PING", "hello"],
+    &["PING", "ahoy"],
     &["ECHO", "some words here"],
     &["SET", "key", "value"],
     &["GET", "key"],
