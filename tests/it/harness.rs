@@ -222,8 +222,10 @@ impl Drop for Server {
 /// without a disk and with the commands that tests use is added here.
 pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
     let mut command = match options.program {
-        Program::Redis => Command::new(redis_server()),
-        Program::Rocksdb | Program::Memory => Command::new(env!("CARGO_BIN_EXE_tarn")),
+        Program::Redis => Command::new(program("TARN_REDIS_SERVER", "redis-server")),
+        Program::Rocksdb | Program::Memory => {
+            Command::new(program("TARN_SERVER", env!("CARGO_BIN_EXE_tarn")))
+        }
     };
     let mut arg = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
@@ -247,8 +249,9 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
     command
 }
 
-fn redis_server() -> String {
-    std::env::var("TARN_REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+/// The environment may name another program, as an installed one.
+fn program(variable: &str, default: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| default.into())
 }
 
 /// Runs a command that is expected to end by itself: its exit status and what it wrote.
