@@ -129,6 +129,11 @@ impl Client {
         *labels = (changed != Labels::default()).then(|| Box::new(changed));
     }
 
+    /// Connected over a unix socket or the loopback interface.
+    pub fn is_local(&self) -> bool {
+        self.has(flag::UNIX_SOCKET) || self.addr.starts_with("127.0.0.1:") || self.addr.starts_with("[::1]:")
+    }
+
     /// Asks the connection's thread to end it. The caller wakes that thread.
     pub fn kill(&self) {
         self.kill.store(true, Ordering::Release);

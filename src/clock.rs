@@ -36,6 +36,11 @@ impl Clock {
         self.now_us() / 1000
     }
 
+    /// Puts the clock at least so far ahead of the machine's, for tests.
+    pub fn set_offset_ms(&self, ms: i64) {
+        self.offset_ms.fetch_max(ms, Ordering::Relaxed);
+    }
+
     /// Moves the clock forward, for tests.
     pub fn advance_ms(&self, ms: i64) {
         self.offset_ms.fetch_add(ms.max(0), Ordering::Relaxed);

@@ -51,6 +51,12 @@ impl Error {
         Error::Reply(words.into())
     }
 
+    /// An error that repeats a client's word, cut off where it gets long.
+    pub fn about(before: &str, word: &[u8], after: &str) -> Error {
+        const MAX_ECHO: usize = 128;
+        Error::reply(format!("{before}{}{after}", shown(word.get(..MAX_ECHO).unwrap_or(word))))
+    }
+
     /// Whether the same command is to run again on a worker thread, where waiting is allowed.
     pub fn wants_worker(&self) -> bool {
         matches!(self, Error::Offload | Error::Engine(tarn_engine::Error::NotResident))
@@ -61,6 +67,11 @@ impl From<crate::encoding::Malformed> for Error {
     fn from(malformed: crate::encoding::Malformed) -> Error {
         Error::Damaged(malformed.0)
     }
+}
+
+/// A client's bytes inside a text.
+pub fn shown(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// The words for an engine's error, with the code a Redis client knows how to treat.

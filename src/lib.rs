@@ -25,6 +25,7 @@ pub mod keyspace;
 
 pub mod encoding;
 
+pub mod backup;
 pub mod clients;
 pub mod clock;
 pub mod config;
@@ -36,5 +37,6 @@ pub mod node;
 pub mod number;
 pub mod pidfile;
 pub mod reply;
+
 #[cfg(test)]
 mod testkit;

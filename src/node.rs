@@ -150,6 +150,8 @@ pub struct Saves {
     pub last_ok: AtomicBool,
     /// Seconds the last one took; -1 before the first.
     pub last_secs: AtomicI64,
+    /// How many were completed.
+    pub count: AtomicU64,
 }
 
 impl Saves {
@@ -159,6 +161,7 @@ impl Saves {
             running: AtomicBool::new(false),
             last_ok: AtomicBool::new(true),
             last_secs: AtomicI64::new(-1),
+            count: AtomicU64::new(0),
         }
     }
 }

@@ -35,9 +35,17 @@ pub enum Bytes {
     Owned(Vec<u8>),
 }
 
+impl From<&'static str> for Bytes {
+    fn from(text: &'static str) -> Bytes {
+        Bytes::Static(text.as_bytes())
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Reply {
     Simple(&'static str),
+    /// A simple string that was made for the occasion: without line ends.
+    Status(String),
     Integer(i64),
     Bulk(Bytes),
     Nil,
@@ -83,6 +91,7 @@ impl Reply {
     pub fn write(&self, protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
         match self {
             Reply::Simple(text) => encode::simple(out, text),
+            Reply::Status(text) => encode::simple(out, text),
             Reply::Integer(n) => encode::integer(out, *n),
             Reply::Bulk(Bytes::Span(span)) => encode::bulk(out, span.of(arena)),
             Reply::Bulk(Bytes::Static(bytes)) => encode::bulk(out, bytes),

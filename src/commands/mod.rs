@@ -2,9 +2,47 @@
 //! else about it derives from the row.
 
 pub mod bits;
+pub mod client;
+pub mod command;
+pub mod config;
+pub mod connection;
+pub mod debug;
+mod help;
+pub mod latency;
+pub mod memory;
+pub mod server;
+pub mod slowlog;
 pub mod string;
 
+use crate::dispatch::args::Args;
 use crate::dispatch::spec::Spec;
+use crate::error::{Error, Result};
+use crate::number;
 
 /// Every family's table.
-pub const FAMILIES: &[&[Spec]] = &[bits::COMMANDS, string::COMMANDS];
+pub const FAMILIES: &[&[Spec]] = &[
+    bits::COMMANDS,
+    client::COMMANDS,
+    command::COMMANDS,
+    config::COMMANDS,
+    connection::COMMANDS,
+    debug::COMMANDS,
+    latency::COMMANDS,
+    memory::COMMANDS,
+    server::COMMANDS,
+    slowlog::COMMANDS,
+    string::COMMANDS,
+];
+
+/// What containers answer to a known subcommand with too many words.
+fn subcommand_syntax(container: &str, args: Args<'_>) -> Error {
+    let word = args.words().get(1).unwrap_or(&[]);
+    let end = format!("'. Try {container} HELP.");
+    Error::about("ERR unknown subcommand or wrong number of arguments for '", word, &end)
+}
+
+/// A time to wait, as the commands that wait take it.
+fn timeout_ms(word: &[u8]) -> Result<u64> {
+    let ms = number::parse_i64(word).ok_or(Error::reply("ERR timeout is not an integer or out of range"))?;
+    u64::try_from(ms).map_err(|_| Error::reply("ERR timeout is negative"))
+}

@@ -76,6 +76,11 @@ impl Lane {
         self.random = draws(self.random).next().unwrap_or_default();
     }
 
+    /// For work of the server that is not counted.
+    pub fn aside(node: &Arc<Node>) -> Lane {
+        Lane::new(Arc::clone(node), Arc::default())
+    }
+
     /// Runs a command that works on keys, on an I/O thread: never waits.
     pub fn run(&mut self, call: Call<'_>, out: &mut Vec<u8>) -> Ran {
         if call.command.spec.long {

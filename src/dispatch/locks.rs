@@ -7,7 +7,8 @@ use crossbeam_utils::CachePadded;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
-use crate::keyspace::STRIPES;
+use crate::encoding::slot;
+use crate::keyspace::{STRIPES, stripe_of};
 
 /// Attempts before a lock counts as held for long by somebody else.
 const SPINS: u32 = 200;
@@ -38,6 +39,13 @@ pub struct StripeSet([u64; STRIPES / 64]);
 
 impl StripeSet {
     pub const ALL: StripeSet = StripeSet([u64::MAX; STRIPES / 64]);
+
+    /// The stripe of one key.
+    pub fn of(key: &[u8]) -> StripeSet {
+        let mut set = StripeSet::default();
+        set.insert(stripe_of(slot::of(key)));
+        set
+    }
 
     pub fn insert(&mut self, stripe: u16) {
         if let Some(word) = self.0.get_mut(usize::from(stripe / 64)) {

@@ -98,6 +98,16 @@ impl Registry {
         self.commands.get(*at)
     }
 
+    /// A command by its name, a subcommand by `container|name`.
+    pub fn named(&self, name: &[u8]) -> Option<&Registered> {
+        let mut parts = name.splitn(2, |byte| *byte == b'|');
+        let command = self.find(parts.next()?)?;
+        match parts.next() {
+            None => Some(command),
+            Some(word) => command.subcommand(word),
+        }
+    }
+
     pub fn commands(&self) -> &[Registered] {
         &self.commands
     }

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use tarn_resp::Protocol;
 
-use crate::clients::Client;
+use super::execute::Lane;
+use super::locks::StripeSet;
+use crate::clients::{Client, flag};
 use crate::error::Result;
+use crate::keyspace::{ReadCx, WriteCx};
 use crate::node::Node;
 use crate::reply::Reply;
 
@@ -54,6 +57,20 @@ impl Session {
         self.db = db;
         self.client.set_db(db);
     }
+
+    pub fn speak(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        self.client.set_flag(flag::RESP3, protocol == Protocol::Resp3);
+    }
+
+    /// Begins or ends the copying of every command to this connection. Also called when the connection ends.
+    pub fn monitor(&mut self, node: &Node, on: bool) {
+        if self.is_monitor != on {
+            self.is_monitor = on;
+            self.client.set_flag(flag::MONITOR, on);
+            node.clients.count_monitors(if on { 1 } else { -1 });
+        }
+    }
 }
 
 /// What a command about the connection or the server works on.
@@ -79,4 +96,21 @@ impl From<Reply> for Answer {
     fn from(reply: Reply) -> Answer {
         Answer::Reply(reply)
     }
+}
+
+impl Answer {
+    /// Reads rows on a worker, without locks: for what need not be of one moment.
+    pub fn reading(db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<Reply> + Send + 'static) -> Answer {
+        Answer::Worker(Box::new(move |node| Lane::aside(node).look(db, work)))
+    }
+}
+
+/// Writes one key on behalf of a [`Job`], under its lock. The job answers only after [`Node::engine`] was flushed.
+pub fn write_key<T>(
+    node: &Arc<Node>,
+    db: u16,
+    key: &[u8],
+    work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+) -> Result<T> {
+    Lane::aside(node).transact(&StripeSet::of(key), db, work)
 }

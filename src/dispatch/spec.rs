@@ -139,6 +139,8 @@ pub struct KeySpec {
     pub first: u16,
     pub find: Find,
     pub flags: KeyFlags,
+    /// What the flags cannot say.
+    pub note: &'static str,
 }
 
 /// The keys of a command: none, or one or two specs.
@@ -156,15 +158,23 @@ impl Keys {
     }
 
     pub const fn range(first: u16, last: i16, step: u16, flags: KeyFlags) -> Keys {
-        Keys { specs: [Some(KeySpec { first, find: Find::Range { last, step }, flags }), None] }
+        Keys { specs: [Some(KeySpec { first, find: Find::Range { last, step }, flags, note: "" }), None] }
     }
 
     pub const fn counted(at: u16, flags: KeyFlags) -> Keys {
-        Keys { specs: [Some(KeySpec { first: at, find: Find::Counted, flags }), None] }
+        Keys { specs: [Some(KeySpec { first: at, find: Find::Counted, flags, note: "" }), None] }
     }
 
     pub const fn and(self, other: Keys) -> Keys {
         Keys { specs: [self.specs[0], other.specs[0]] }
+    }
+
+    /// Adds what the flags of the first spec cannot say.
+    pub const fn note(mut self, note: &'static str) -> Keys {
+        if let Some(spec) = &mut self.specs[0] {
+            spec.note = note;
+        }
+        self
     }
 
     pub fn specs(&self) -> impl Iterator<Item = &KeySpec> {
@@ -250,6 +260,8 @@ pub struct Spec {
     pub complexity: &'static str,
     /// The command to use instead, and since when, if this one is kept for old clients only.
     pub deprecated: Option<(&'static str, &'static str)>,
+    /// Not meant for applications.
+    pub internal: bool,
     pub run: Run,
     pub subcommands: &'static [Spec],
     /// Takes every stripe: changes which rows belong to which database.
@@ -271,6 +283,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         summary: "",
         complexity: "",
         deprecated: None,
+        internal: false,
         run,
         subcommands: &[],
         locks_everything: false,
@@ -348,6 +361,11 @@ impl Spec {
     /// Kept for old clients.
     pub const fn replaced_by(mut self, since: &'static str, other: &'static str) -> Spec {
         self.deprecated = Some((since, other));
+        self
+    }
+
+    pub const fn internal(mut self) -> Spec {
+        self.internal = true;
         self
     }
 

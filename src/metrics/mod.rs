@@ -1,6 +1,10 @@
 //! What is counted: per command and per process. Each thread writes counters of its own, so that counting costs no
 //! shared cache line; readers add them up.
 
+pub mod info;
+pub mod latency;
+pub mod process;
+pub mod rates;
 pub mod slowlog;
 
 use std::sync::Arc;
@@ -62,8 +66,8 @@ impl CommandCounters {
     }
 }
 
-/// The counters of one thread.
-#[derive(Debug)]
+/// The counters of one thread. The default counts no commands.
+#[derive(Debug, Default)]
 pub struct ThreadCounters {
     pub commands: Vec<CommandCounters>,
     pub hits: Counter,
@@ -82,16 +86,7 @@ impl ThreadCounters {
     fn new(commands: usize) -> ThreadCounters {
         ThreadCounters {
             commands: (0..commands).map(|_| CommandCounters::default()).collect(),
-            hits: Counter::default(),
-            misses: Counter::default(),
-            expired: Counter::default(),
-            net_in_bytes: Counter::default(),
-            net_out_bytes: Counter::default(),
-            connections: Counter::default(),
-            rejected_connections: Counter::default(),
-            offloaded: Counter::default(),
-            writes: Counter::default(),
-            error_replies: Counter::default(),
+            ..ThreadCounters::default()
         }
     }
 
@@ -107,6 +102,34 @@ pub struct Metrics {
     /// Error replies by their first word.
     errors: Mutex<std::collections::BTreeMap<Box<str>, u64>>,
     pub slowlog: slowlog::Slowlog,
+    pub rates: rates::Rates,
+    pub spikes: latency::Spikes,
+}
+
+/// One command's numbers over all threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CommandTotals {
+    pub calls: u64,
+    pub micros: u64,
+    pub rejected: u64,
+    pub failed: u64,
+    pub latency: [u64; LATENCY_BUCKETS],
+}
+
+impl CommandTotals {
+    /// The latency that this share of the calls stayed under, in microseconds: the upper end of its bucket.
+    pub fn percentile(&self, percent: f64) -> u64 {
+        let total: u64 = self.latency.iter().sum();
+        let rank = ((percent / 100.0 * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut below = 0;
+        for (bucket, count) in self.latency.iter().enumerate() {
+            below += count;
+            if below >= rank {
+                return 1 << bucket;
+            }
+        }
+        0
+    }
 }
 
 /// Distinct error codes that are told apart; the rest is counted together.
@@ -123,6 +146,29 @@ impl Metrics {
     /// The sum of one number over all threads.
     pub fn sum(&self, of: impl Fn(&ThreadCounters) -> u64) -> u64 {
         self.threads.lock().iter().map(|counters| of(counters)).sum()
+    }
+
+    /// Every command's numbers, by its place in the registry.
+    pub fn commands(&self) -> Vec<CommandTotals> {
+        let mut totals = Vec::new();
+        for thread in self.threads.lock().iter() {
+            totals.resize(totals.len().max(thread.commands.len()), CommandTotals::default());
+            for (total, counters) in totals.iter_mut().zip(&thread.commands) {
+                total.calls += counters.calls.get();
+                total.micros += counters.micros.get();
+                total.rejected += counters.rejected.get();
+                total.failed += counters.failed.get();
+                for (sum, bucket) in total.latency.iter_mut().zip(&counters.latency) {
+                    *sum += bucket.get();
+                }
+            }
+        }
+        totals
+    }
+
+    /// Commands that ran.
+    pub fn calls(&self) -> u64 {
+        self.sum(|thread| thread.commands.iter().map(|command| command.calls.get()).sum())
     }
 
     pub fn count_error(&self, code: &str) {

@@ -1,0 +1,135 @@
+//! A command as COMMAND INFO shows it.
+
+use crate::dispatch::registry::Registered;
+use crate::dispatch::spec::{Find, Flags, Group, KeySpec, Keys, Run, Spec};
+use crate::reply::Reply;
+
+/// ACL categories in the order of replies.
+const CATEGORIES: &[(&str, &str)] = &[
+    ("keyspace", "@keyspace"),
+    ("read", "@read"),
+    ("write", "@write"),
+    ("set", "@set"),
+    ("sortedset", "@sortedset"),
+    ("list", "@list"),
+    ("hash", "@hash"),
+    ("string", "@string"),
+    ("bitmap", "@bitmap"),
+    ("hyperloglog", "@hyperloglog"),
+    ("geo", "@geo"),
+    ("stream", "@stream"),
+    ("pubsub", "@pubsub"),
+    ("admin", "@admin"),
+    ("fast", "@fast"),
+    ("slow", "@slow"),
+    ("blocking", "@blocking"),
+    ("dangerous", "@dangerous"),
+    ("connection", "@connection"),
+    ("transaction", "@transaction"),
+    ("scripting", "@scripting"),
+];
+
+pub fn describe(command: &'static Registered) -> Reply {
+    let spec = command.spec;
+    let mut flags = spec.flags;
+    if spec.keys.specs().any(|keys| keys.find == Find::Counted) {
+        flags = flags.or(Flags::MOVABLE_KEYS);
+    }
+    let (first, last, step) = legacy_range(&spec.keys);
+    Reply::Array(vec![
+        Reply::Bulk(command.full_name.as_str().into()),
+        Reply::Integer(spec.arity.number()),
+        Reply::Set(flags.words().map(Reply::Simple).collect()),
+        Reply::Integer(first),
+        Reply::Integer(last),
+        Reply::Integer(step),
+        Reply::Set(marked_categories(spec).map(Reply::Simple).collect()),
+        Reply::Set(spec.tips.iter().map(|tip| Reply::text(tip)).collect()),
+        Reply::Set(spec.keys.specs().map(key_spec).collect()),
+        Reply::Set(command.subcommands.iter().map(describe).collect()),
+    ])
+}
+
+/// ACL categories without their mark.
+pub fn categories(spec: &Spec) -> impl Iterator<Item = &'static str> {
+    let spec = *spec;
+    CATEGORIES.iter().map(|(name, _)| *name).filter(move |name| is_in(&spec, name))
+}
+
+fn marked_categories(spec: &Spec) -> impl Iterator<Item = &'static str> {
+    let spec = *spec;
+    CATEGORIES.iter().filter(move |(name, _)| is_in(&spec, name)).map(|(_, marked)| *marked)
+}
+
+/// Follows from flags and group, as in Redis, unless the table says so itself.
+fn is_in(spec: &Spec, category: &str) -> bool {
+    let flag = |flag: Flags| spec.flags.has(flag);
+    let is_container = matches!(spec.run, Run::Container);
+    spec.acl.contains(&category)
+        || match category {
+            "read" => flag(Flags::READONLY),
+            "write" => flag(Flags::WRITE),
+            "admin" | "dangerous" => flag(Flags::ADMIN),
+            "pubsub" => flag(Flags::PUBSUB),
+            "blocking" => flag(Flags::BLOCKING),
+            "fast" => flag(Flags::FAST),
+            "slow" => !flag(Flags::FAST),
+            "string" => spec.group == Group::String,
+            "bitmap" => spec.group == Group::Bitmap,
+            "connection" => spec.group == Group::Connection && !is_container,
+            _ => false,
+        }
+}
+
+/// First key, last key and step, for clients from before key specs. Zeros where a range cannot say it.
+fn legacy_range(keys: &Keys) -> (i64, i64, i64) {
+    let ranges: Vec<(i64, i64, i64)> = keys
+        .specs()
+        .filter_map(|spec| match spec.find {
+            Find::Range { last, step } => Some((i64::from(spec.first), i64::from(last), i64::from(step))),
+            Find::Counted => None,
+        })
+        .collect();
+    match ranges.as_slice() {
+        [] => (0, 0, 0),
+        [only] => *only,
+        [(first, ..), .., (_, last, _)] => {
+            let joined = ranges.windows(2).all(|pair| match pair {
+                [(_, last, _), (next, ..)] => last + 1 == *next,
+                _ => false,
+            });
+            let dense = ranges.iter().all(|(.., step)| *step == 1);
+            if joined && dense { (*first, *last, 1) } else { (0, 0, 0) }
+        }
+    }
+}
+
+fn key_spec(spec: &KeySpec) -> Reply {
+    let named = |name: &'static str, value: Reply| (Reply::text(name), value);
+    let typed = |kind: &'static str, of: Vec<(Reply, Reply)>| {
+        Reply::Map(vec![named("type", Reply::text(kind)), named("spec", Reply::Map(of))])
+    };
+    let number = |name: &'static str, n: i64| named(name, Reply::Integer(n));
+    let find = match spec.find {
+        Find::Range { last, step } => {
+            let (first, last) = (i64::from(spec.first), i64::from(last));
+            // Counted from the first key, unless from the end.
+            let last = if last < 0 { last } else { last - first };
+            typed(
+                "range",
+                vec![number("lastkey", last), number("keystep", i64::from(step)), number("limit", 0)],
+            )
+        }
+        Find::Counted => {
+            typed("keynum", vec![number("keynumidx", 0), number("firstkey", 1), number("keystep", 1)])
+        }
+    };
+    let mut map = Vec::with_capacity(4);
+    if !spec.note.is_empty() {
+        map.push(named("notes", Reply::text(spec.note)));
+    }
+    map.push(named("flags", Reply::Set(spec.flags.words().map(Reply::Simple).collect())));
+    map.push(named("begin_search", typed("index", vec![number("index", i64::from(spec.first))])));
+    map.push(named("find_keys", find));
+    Reply::Map(map)
+}

@@ -1,0 +1,64 @@
+//! COMMAND GETKEYS and GETKEYSANDFLAGS: where the keys of a whole command stand.
+
+use crate::dispatch::args::Args;
+use crate::dispatch::registry::{Registered, registry};
+use crate::dispatch::session::{Answer, SessionCx};
+use crate::dispatch::spec::{KeyFlags, KeySpec};
+use crate::error::{Error, Result};
+use crate::reply::Reply;
+
+pub fn get_keys(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
+    let (_, words) = parse(args)?;
+    let keys = found(args)?.map(|(at, _)| Reply::bulk(words.get(at).unwrap_or(&[])));
+    Ok(Reply::Array(keys.collect()).into())
+}
+
+pub fn get_keys_and_flags(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
+    let (command, words) = parse(args)?;
+    let keys = found(args)?.map(|(at, spec)| {
+        let flags = flags(command, spec, words);
+        let flags = Reply::Set(flags.words().map(Reply::Simple).collect());
+        Reply::Array(vec![Reply::bulk(words.get(at).unwrap_or(&[])), flags])
+    });
+    Ok(Reply::Array(keys.collect()).into())
+}
+
+/// The command that the arguments are, and its words.
+fn parse(args: Args<'_>) -> Result<(&'static Registered, tarn_resp::Args<'_>)> {
+    let words = args.words().skip(args.words().len() - args.left());
+    let invalid = || Error::reply("ERR Invalid command specified");
+    let command = registry().find(words.get(0).unwrap_or(&[])).ok_or_else(invalid)?;
+    let command = match words.get(1) {
+        Some(word) if !command.subcommands.is_empty() => command.subcommand(word).ok_or_else(invalid)?,
+        _ => command,
+    };
+    if command.spec.keys.is_none() {
+        return Err(Error::reply("ERR The command has no key arguments"));
+    }
+    if !command.spec.arity.admits(words.len()) {
+        return Err(Error::reply("ERR Invalid number of arguments specified for command"));
+    }
+    Ok((command, words))
+}
+
+fn found(args: Args<'_>) -> Result<impl Iterator<Item = (usize, &'static KeySpec)>> {
+    let (command, words) = parse(args)?;
+    Ok(command.spec.keys.positions(words))
+}
+
+/// What is done to the key. For a few commands that depends on their options.
+fn flags(command: &Registered, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
+    if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
+        return spec.flags;
+    }
+    let has = |options: &[&str]| {
+        let mut rest = words.iter().skip(2);
+        rest.any(|word| options.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes())))
+    };
+    let full = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
+    match command.spec.name {
+        "set" if !has(&["get"]) => KeyFlags::OW.or(KeyFlags::UPDATE),
+        "bitfield" if !has(&["set", "incrby"]) => KeyFlags::RO.or(KeyFlags::ACCESS),
+        _ => full,
+    }
+}

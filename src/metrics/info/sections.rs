@@ -1,0 +1,285 @@
+//! What stands in each section. Fields of Redis that have no meaning here are left out, but for those that clients and
+//! exporters rely on.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::Text;
+use crate::clients::flag;
+use crate::commands::connection::REDIS_VERSION;
+use crate::config::{Choice as _, EngineKind};
+use crate::dispatch::execute::Lane;
+use crate::dispatch::registry::registry;
+use crate::error::Result;
+use crate::keyspace::databases;
+use crate::metrics::process;
+use crate::node::Node;
+
+pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let config = node.config.current();
+    let uptime_secs = node.started.elapsed().as_secs();
+    let shown =
+        |path: Option<&std::path::Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
+    text.field("redis_version", REDIS_VERSION);
+    text.field("redis_git_sha1", "00000000");
+    text.field("redis_git_dirty", 0);
+    text.field("redis_build_id", env!("CARGO_PKG_VERSION"));
+    text.field("redis_mode", if config.cluster_enabled { "cluster" } else { "standalone" });
+    text.field("os", process::system());
+    text.field("arch_bits", usize::BITS);
+    text.field("multiplexing_api", "epoll");
+    text.field("process_id", std::process::id());
+    text.field("process_supervised", "no");
+    text.field("run_id", &node.run_id);
+    text.field("tcp_port", config.port);
+    text.field("server_time_usec", node.clock.now_us());
+    text.field("uptime_in_seconds", uptime_secs);
+    text.field("uptime_in_days", uptime_secs / 86_400);
+    text.field("hz", config.hz);
+    text.field("configured_hz", config.hz);
+    text.field("executable", shown(std::env::current_exe().ok().as_deref()));
+    text.field("config_file", shown(config.config_file.as_deref()));
+    text.field("io_threads_active", u8::from(config.io_thread_count() > 1));
+    Ok(())
+}
+
+pub fn clients(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let all = node.clients.list();
+    let most =
+        |of: fn(&crate::clients::Client) -> usize| all.iter().map(|client| of(client)).max().unwrap_or(0);
+    let blocked = all.iter().filter(|client| client.has(flag::BLOCKED)).count();
+    text.fields([
+        ("connected_clients", node.clients.connected() as u64),
+        ("cluster_connections", 0),
+        ("maxclients", u64::from(node.config.current().maxclients)),
+        ("client_recent_max_input_buffer", most(crate::clients::Client::query_bytes) as u64),
+        ("client_recent_max_output_buffer", most(crate::clients::Client::reply_bytes) as u64),
+        ("blocked_clients", blocked as u64),
+        ("tracking_clients", 0),
+        ("clients_in_timeout_table", 0),
+    ]);
+    Ok(())
+}
+
+pub fn memory(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    node.metrics.sample(Instant::now());
+    let (heap, rss, config) = (process::allocator(), process::rss_bytes(), node.config.current());
+    let peak = node.metrics.peak_allocated_bytes().max(heap.allocated_bytes);
+    let budget = config.memory();
+    let ratio = |a: u64, b: u64| a as f64 / b.max(1) as f64;
+    text.bytes("used_memory", heap.allocated_bytes);
+    text.bytes("used_memory_rss", rss);
+    text.bytes("used_memory_peak", peak);
+    text.field("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * ratio(heap.allocated_bytes, peak)));
+    text.field("allocator_allocated", heap.allocated_bytes);
+    text.field("allocator_active", heap.active_bytes);
+    text.field("allocator_resident", heap.resident_bytes);
+    text.bytes("total_system_memory", process::machine_bytes());
+    text.bytes("used_memory_lua", 0);
+    text.bytes("used_memory_scripts", 0);
+    text.bytes("maxmemory", budget.total_bytes);
+    text.field("maxmemory_policy", "noeviction");
+    text.field("allocator_frag_ratio", format_args!("{:.2}", ratio(heap.active_bytes, heap.allocated_bytes)));
+    text.field("allocator_frag_bytes", heap.active_bytes.saturating_sub(heap.allocated_bytes));
+    text.field("allocator_rss_ratio", format_args!("{:.2}", ratio(heap.resident_bytes, heap.active_bytes)));
+    text.field("allocator_rss_bytes", heap.resident_bytes.saturating_sub(heap.active_bytes));
+    text.field("mem_fragmentation_ratio", format_args!("{:.2}", ratio(rss, heap.allocated_bytes)));
+    text.field("mem_fragmentation_bytes", rss.saturating_sub(heap.allocated_bytes));
+    let buffers =
+        node.clients.list().iter().map(|client| client.query_bytes() + client.reply_bytes()).sum::<usize>();
+    text.field("mem_clients_normal", buffers);
+    text.field("mem_clients_slaves", 0);
+    text.field("mem_allocator", "jemalloc-5.3.0");
+    text.field("active_defrag_running", 0);
+    text.field("lazyfree_pending_objects", 0);
+    text.field("lazyfreed_objects", 0);
+    Ok(())
+}
+
+pub fn persistence(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let saves = &node.saves;
+    let word = |ok: bool| if ok { "ok" } else { "err" };
+    let writes_go_on = node.engine.stats().write_error.is_none();
+    text.field("loading", 0);
+    text.field("async_loading", 0);
+    text.field("rdb_changes_since_last_save", node.metrics.sum(|thread| thread.writes.get()));
+    text.field("rdb_bgsave_in_progress", u8::from(saves.running.load(Ordering::Relaxed)));
+    text.field("rdb_last_save_time", saves.last_ms.load(Ordering::Relaxed) / 1000);
+    text.field("rdb_last_bgsave_status", word(saves.last_ok.load(Ordering::Relaxed)));
+    text.field("rdb_last_bgsave_time_sec", saves.last_secs.load(Ordering::Relaxed));
+    text.field("rdb_current_bgsave_time_sec", -1);
+    text.field("rdb_saves", saves.count.load(Ordering::Relaxed));
+    text.field("aof_enabled", u8::from(node.config.current().engine == EngineKind::RocksDb));
+    text.field("aof_rewrite_in_progress", 0);
+    text.field("aof_rewrite_scheduled", 0);
+    text.field("aof_last_rewrite_time_sec", -1);
+    text.field("aof_current_rewrite_time_sec", -1);
+    text.field("aof_last_bgrewrite_status", "ok");
+    text.field("aof_last_write_status", word(writes_go_on));
+    text.field("aof_current_size", node.engine.stats().log_bytes);
+    Ok(())
+}
+
+pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let metrics = &node.metrics;
+    metrics.sample(Instant::now());
+    let rate = metrics.rate();
+    text.fields([
+        ("total_connections_received", metrics.sum(|t| t.connections.get())),
+        ("total_commands_processed", metrics.calls()),
+        ("instantaneous_ops_per_sec", rate.calls_per_sec as u64),
+        ("total_net_input_bytes", metrics.sum(|t| t.net_in_bytes.get())),
+        ("total_net_output_bytes", metrics.sum(|t| t.net_out_bytes.get())),
+    ]);
+    text.field("instantaneous_input_kbps", format_args!("{:.2}", rate.in_bytes_per_sec / 1024.0));
+    text.field("instantaneous_output_kbps", format_args!("{:.2}", rate.out_bytes_per_sec / 1024.0));
+    text.fields([
+        ("rejected_connections", metrics.sum(|t| t.rejected_connections.get())),
+        ("sync_full", 0),
+        ("sync_partial_ok", 0),
+        ("sync_partial_err", 0),
+        ("expired_keys", metrics.sum(|t| t.expired.get())),
+        ("evicted_keys", 0),
+        ("evicted_clients", 0),
+        ("keyspace_hits", metrics.sum(|t| t.hits.get())),
+        ("keyspace_misses", metrics.sum(|t| t.misses.get())),
+        ("pubsub_channels", 0),
+        ("pubsub_patterns", 0),
+        ("latest_fork_usec", 0),
+        ("total_forks", 0),
+        ("migrate_cached_sockets", 0),
+        ("slave_expires_tracked_keys", 0),
+        ("active_defrag_hits", 0),
+        ("active_defrag_misses", 0),
+        ("active_defrag_key_hits", 0),
+        ("active_defrag_key_misses", 0),
+        ("tracking_total_keys", 0),
+        ("unexpected_error_replies", 0),
+        ("total_error_replies", metrics.sum(|t| t.error_replies.get())),
+    ]);
+    Ok(())
+}
+
+pub fn replication(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    text.field("role", "master");
+    text.field("connected_slaves", 0);
+    text.field("master_failover_state", "no-failover");
+    text.field("master_replid", &node.run_id);
+    text.field("master_replid2", "0".repeat(40));
+    text.field("master_repl_offset", 0);
+    text.field("second_repl_offset", -1);
+    text.field("repl_backlog_active", 0);
+    text.field("repl_backlog_size", 0);
+    text.field("repl_backlog_first_byte_offset", 0);
+    text.field("repl_backlog_histlen", 0);
+    Ok(())
+}
+
+pub fn cpu(_: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let (own, children) = (process::cpu(process::Whose::Process), process::cpu(process::Whose::Children));
+    let secs = |secs: f64| format!("{secs:.6}");
+    text.field("used_cpu_sys", secs(own.system_secs));
+    text.field("used_cpu_user", secs(own.user_secs));
+    text.field("used_cpu_sys_children", secs(children.system_secs));
+    text.field("used_cpu_user_children", secs(children.user_secs));
+    Ok(())
+}
+
+/// What is this server's own: the engine, and work that left the I/O threads.
+pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let (config, stats) = (node.config.current(), node.engine.stats());
+    text.field("tarn_version", env!("CARGO_PKG_VERSION"));
+    text.field("engine", config.engine.name());
+    text.field("appendfsync", config.appendfsync.name());
+    text.field("io_threads", config.io_thread_count());
+    text.field("worker_threads", config.worker_thread_count());
+    text.field("offloaded_commands", node.metrics.sum(|t| t.offloaded.get()));
+    text.field("write_transactions", node.metrics.sum(|t| t.writes.get()));
+    text.field("engine_pressure", format_args!("{:.3}", node.engine.pressure()));
+    text.fields([
+        ("dirty_bytes", stats.dirty_bytes),
+        ("dirty_rows", stats.dirty_rows),
+        ("frozen_tables", stats.frozen_tables),
+        ("row_cache_bytes", stats.row_cache_bytes),
+        ("row_cache_hits", stats.row_cache_hits),
+        ("row_cache_misses", stats.row_cache_misses),
+        ("block_cache_bytes", stats.block_cache_bytes),
+        ("table_reader_bytes", stats.table_reader_bytes),
+        ("memtable_bytes", stats.memtable_bytes),
+        ("log_bytes", stats.log_bytes),
+        ("log_segments", stats.log_segments),
+        ("sorted_bytes", stats.sorted_bytes),
+        ("write_backs", stats.write_backs),
+        ("write_back_pending", u64::from(stats.write_back_pending)),
+        ("compaction_pending_bytes", stats.compaction_pending_bytes),
+        ("log_syncs", stats.syncs),
+        ("log_last_sync_usec", stats.last_sync_micros),
+    ]);
+    text.field("write_error", stats.write_error.unwrap_or_default().replace(['\r', '\n'], " "));
+    Ok(())
+}
+
+pub fn command_stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    for (command, totals) in registry().all().zip(node.metrics.commands()) {
+        if totals.calls + totals.rejected + totals.failed == 0 {
+            continue;
+        }
+        let per_call = totals.micros as f64 / totals.calls.max(1) as f64;
+        text.field(
+            &format!("cmdstat_{}", command.full_name),
+            format_args!(
+                "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
+                totals.calls, totals.micros, totals.rejected, totals.failed
+            ),
+        );
+    }
+    Ok(())
+}
+
+pub fn error_stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    for (code, count) in node.metrics.errors() {
+        text.field(&format!("errorstat_{code}"), format_args!("count={count}"));
+    }
+    Ok(())
+}
+
+pub fn latency_stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let config = node.config.current();
+    let percentiles = &config.latency_tracking_info_percentiles.0;
+    for (command, totals) in registry().all().zip(node.metrics.commands()) {
+        if totals.calls == 0 || !config.latency_tracking {
+            continue;
+        }
+        let shown: Vec<String> =
+            percentiles.iter().map(|p| format!("p{p}={:.3}", totals.percentile(*p) as f64)).collect();
+        text.field(&format!("latency_percentiles_usec_{}", command.full_name), shown.join(","));
+    }
+    Ok(())
+}
+
+pub fn cluster(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    text.field("cluster_enabled", u8::from(node.config.current().cluster_enabled));
+    Ok(())
+}
+
+/// Databases that hold keys.
+pub fn keyspace(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    for (logical, count) in key_counts(node)? {
+        text.field(&format!("db{logical}"), format_args!("keys={count},expires=0,avg_ttl=0"));
+    }
+    Ok(())
+}
+
+/// Keys per database that has any.
+pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, u64)>> {
+    let mut lane = Lane::aside(node);
+    let mut counts = Vec::new();
+    for db in node.keyspace.databases.iter() {
+        let count = lane.look(db.logical, |cx| databases::key_count(cx, db))?;
+        if count > 0 {
+            counts.push((db.logical, count));
+        }
+    }
+    Ok(counts)
+}
