@@ -203,3 +203,98 @@ impl Write for AnyWrite<'_> {
         each!(AnyWrite, self, w => w.rollback())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::Error;
+    use crate::conformance::{PLAIN, SPACES};
+    use crate::rocksdb::OpenOptions;
+
+    const ALL: Range<'static> = Range { start: b"", end: b"\xff" };
+
+    fn rows(read: &impl Read) -> usize {
+        let mut rows = 0;
+        read.scan(PLAIN, ALL, Direction::Forward, usize::MAX, &mut |_, _| {
+            rows += 1;
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        rows
+    }
+
+    /// Each verb must reach the verb of the same name.
+    fn check(engine: AnyEngine, has_disk: bool, checkpoint: &Path) {
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&told);
+        engine.notify_durable(Arc::new(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        }));
+        engine.set_durability(Durability::Always);
+        engine.set_memory(MemoryBudget {
+            dirty_bytes: 64 << 20,
+            row_cache_bytes: 1 << 20,
+            block_cache_bytes: 8 << 20,
+        });
+        let mut write = engine.begin_write(Wait::Allowed);
+        assert!(!write.is_dirty());
+        write.put(PLAIN, b"a", &[b"1"]);
+        write.put(PLAIN, b"b", &[b"1"]);
+        write.delete(PLAIN, b"b");
+        assert!(write.is_dirty());
+        assert_eq!(rows(&write), 1);
+        let position = write.commit().unwrap();
+        let mut write = engine.begin_write(Wait::Never);
+        write.put(PLAIN, b"c", &[b"1"]);
+        write.rollback();
+        assert!(engine.flush().unwrap() >= position);
+        engine.sync().unwrap();
+        assert!(engine.durable() >= position);
+        while told.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        let snapshot = engine.snapshot().unwrap();
+        engine.suggest_compaction(PLAIN, ALL);
+        engine.delete_range(PLAIN, ALL).unwrap();
+        assert_eq!(rows(&engine.begin_read(Wait::Allowed)), 0);
+        assert_eq!(rows(&snapshot), 1);
+        let mut found = Vec::new();
+        snapshot
+            .get_many(PLAIN, &[b"a", b"b"], &mut |index, value| found.push((index, value.is_some())))
+            .unwrap();
+        assert_eq!(found, [(0, true), (1, false)]);
+        assert!(snapshot.get(PLAIN, b"a", &mut Vec::new()).unwrap());
+        assert!(engine.pressure() < 0.5);
+        assert!(engine.stats().write_error.is_none());
+        assert_eq!(engine.checkpoint(checkpoint).is_ok(), has_disk);
+        assert_eq!(checkpoint.exists(), has_disk);
+        drop(snapshot);
+        engine.close().unwrap();
+        assert!(matches!(engine.flush(), Err(Error::Unavailable(_))));
+    }
+
+    #[test]
+    fn every_verb_reaches_the_memory_engine() {
+        let dir = tempfile::tempdir().unwrap();
+        check(MemoryEngine::new(SPACES).into(), false, &dir.path().join("copy"));
+    }
+
+    #[test]
+    fn every_verb_reaches_the_embedded_engine() {
+        let dir = tempfile::tempdir().unwrap();
+        let memory =
+            MemoryBudget { dirty_bytes: 64 << 20, row_cache_bytes: 1 << 20, block_cache_bytes: 8 << 20 };
+        let engine = RocksEngine::open(OpenOptions {
+            dir: dir.path().join("data"),
+            spaces: SPACES,
+            durability: Durability::Os,
+            memory,
+            filter: None,
+            truncate_damaged_log: false,
+        });
+        check(AnyEngine::RocksDb(engine.unwrap()), true, &dir.path().join("copy"));
+    }
+}

@@ -13,6 +13,7 @@
 //! * A [`Write`] sees its own rows over that. Its rows become visible together, at [`Write::commit`]; dropping it is
 //!   a rollback. An engine may refuse with [`Error::Conflict`]; an engine that does not detect conflicts relies on its
 //!   caller's locks to keep two open writes off the same rows, and orders commits as the calls were made under them.
+//!   There a [`Read`] that must not meet a commit half-way is made under the locks of its rows too, or is a [`Snapshot`].
 //! * A commit is *in order* at once and *durable* later: [`Engine::flush`] hands every commit made so far to the
 //!   operating system, [`Engine::durable`] tells how far the durability setting is satisfied. After a crash the
 //!   surviving commits are a prefix of the commits in order.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, RwLock};
 use std::thread;
 
 use super::{ALL, GROUPED, Harness, PLAIN, QUEUE, all, committed, get, keys, put, scan};
@@ -83,11 +83,15 @@ pub fn transfers_keep_their_sum(harness: &impl Harness) {
     });
 }
 
-/// Every commit writes the same number to a row of each space. Nobody sees two numbers.
+/// Every commit writes the same number to a row of each space. A snapshot sees one number; a read, under its caller's
+/// lock where the engine leaves locking to its caller, sees numbers that grow.
 pub fn commits_are_seen_whole(harness: &impl Harness) {
     const COMMITS: u64 = 600;
     let engine = harness.open();
+    let lock = RwLock::new(());
+    let conflicts = harness.detects_conflicts();
     let write_all = |count: u64| {
+        let _guard = (!conflicts).then(|| lock.write().unwrap());
         until_committed(&engine, |write| {
             for space in [PLAIN, GROUPED, QUEUE] {
                 write.put(space, b"row", &[&count.to_be_bytes()]);
@@ -128,6 +132,7 @@ pub fn commits_are_seen_whole(harness: &impl Harness) {
             let mut last = 0;
             while done.load(Ordering::SeqCst) == 0 {
                 // Each read may see a newer commit than the one before, never an older one.
+                let _guard = (!conflicts).then(|| lock.read().unwrap());
                 let read = engine.begin_read(Wait::Allowed);
                 for space in [PLAIN, GROUPED, QUEUE, GROUPED, PLAIN] {
                     let count = number(&get(&read, space, "row").unwrap());
