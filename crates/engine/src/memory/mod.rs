@@ -47,6 +47,15 @@ const RECLAIM_STEP_ROWS: usize = 1024;
 /// Versions that a write which is dropped reclaims: it runs where nothing may take long.
 const RECLAIM_AFTER_WRITE_ROWS: usize = 64;
 
+/// What a commit checks besides the rows that it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// Nothing: two writes that each read what the other writes may both commit, as on many distributed engines.
+    Snapshot,
+    /// The rows and ranges that it has read.
+    Serialisable,
+}
+
 pub struct MemoryEngine {
     shared: Arc<Shared>,
 }
@@ -63,6 +72,7 @@ struct Shared {
     sweeper: Sweeper,
     /// Whether a call must look further before it may go on: closed, or faults are set.
     guarded: AtomicBool,
+    validates_reads: AtomicBool,
     closed: AtomicBool,
     injector: Injector,
     notified: AtomicU64,
@@ -79,6 +89,7 @@ impl MemoryEngine {
                 reclaimable_at: AtomicU64::new(u64::MAX),
                 sweeper: Sweeper::default(),
                 guarded: AtomicBool::new(false),
+                validates_reads: AtomicBool::new(true),
                 closed: AtomicBool::new(false),
                 injector: Injector::default(),
                 notified: AtomicU64::new(0),
@@ -92,6 +103,11 @@ impl MemoryEngine {
         let engine = MemoryEngine::new(spaces);
         engine.set_faults(faults);
         engine
+    }
+
+    /// Serialisable unless told otherwise. Counts for commits from now on.
+    pub fn set_isolation(&self, isolation: Isolation) {
+        self.shared.validates_reads.store(isolation == Isolation::Serialisable, Ordering::Release);
     }
 
     /// Lets a background thread drop the rows that `filter` judges to be garbage, as compaction does elsewhere.

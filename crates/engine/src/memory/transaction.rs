@@ -161,7 +161,8 @@ impl<'e> MemoryWrite<'e> {
     fn conflicts(&self, store: &Store, own: &[Rows]) -> bool {
         let mut spaces = own.iter().zip(0..);
         spaces.any(|(rows, space)| rows.keys().any(|key| store.changed(Space(space), key, self.began)))
-            || self.reads.borrow().changed(store, self.began)
+            || (self.shared.validates_reads.load(Ordering::Acquire)
+                && self.reads.borrow().changed(store, self.began))
     }
 
     fn apply(&mut self) -> Result<Position> {

@@ -1,4 +1,4 @@
-use super::super::{DELETE_RANGE_STEP_ROWS, MemoryEngine, RECLAIM_AFTER_WRITE_ROWS};
+use super::super::{DELETE_RANGE_STEP_ROWS, Isolation, MemoryEngine, RECLAIM_AFTER_WRITE_ROWS};
 use super::{committed, delete, get, put};
 use crate::conformance::{PLAIN, SPACES};
 use crate::{Engine, Error, Range, Read, Space, Wait, Write};
@@ -112,5 +112,23 @@ fn a_space_that_does_not_exist_is_refused() {
             assert_eq!(committed(&engine, b"beside"), None, "nothing of it was applied");
         }
         delete(&engine, b"beside");
+    }
+}
+
+#[test]
+fn snapshot_isolation_lets_write_skew_pass_and_no_lost_update() {
+    for (isolation, skew_passes) in [(Isolation::Snapshot, true), (Isolation::Serialisable, false)] {
+        let engine = MemoryEngine::new(SPACES);
+        engine.set_isolation(isolation);
+        let mut first = engine.begin_write(Wait::Allowed);
+        let mut second = engine.begin_write(Wait::Allowed);
+        let mut third = engine.begin_write(Wait::Allowed);
+        assert_eq!((get(&first, b"b"), get(&second, b"a")), (None, None));
+        first.put(PLAIN, b"a", &[b"1"]);
+        second.put(PLAIN, b"b", &[b"1"]);
+        third.put(PLAIN, b"a", &[b"3"]);
+        first.commit().unwrap();
+        assert_eq!(second.commit().is_ok(), skew_passes, "{isolation:?}");
+        assert!(matches!(third.commit(), Err(Error::Conflict)), "{isolation:?}");
     }
 }
