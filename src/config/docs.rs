@@ -42,8 +42,8 @@ const SECTIONS: [(Section, &str, &str); 9] = [
         Section::Compatibility,
         "Accepted for compatibility",
         "Options of Redis that mean nothing here. They are checked, kept and shown, so that a redis.conf and the software \
-         around it work unchanged; the log names those that were set. Where a value would promise what Tarn does not \
-         do, it is refused. Options of Redis that are not on this page are refused with the reason.",
+         around it work unchanged; the log names those that were given another value than the default. Where a value \
+         would promise what Tarn does not do, it is refused. Options of Redis that are not on this page are refused with the reason.",
     ),
 ];
 

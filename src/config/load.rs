@@ -108,9 +108,13 @@ impl Loader {
             reason: format!("can't use the directory: {reason}"),
         })?;
         self.config.settle().map_err(|(name, reason)| LoadError::Refused { name, reason })?;
+        let defaults = Config::default();
         let without_effect = |name: &&'static str| {
             let option = table::find(name.as_bytes());
-            option.is_some_and(|option: &Opt| !matches!(option.effect, Effect::Field { .. }))
+            option.is_some_and(|option: &Opt| {
+                !matches!(option.effect, Effect::Field { .. })
+                    && option.load(&self.config) != option.load(&defaults)
+            })
         };
         let without_effect = self.given.into_iter().filter(without_effect).collect();
         Ok(Loaded { config: self.config, without_effect })
@@ -168,7 +172,7 @@ impl Loader {
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
-    /// Options that were set although they do nothing here, for a line in the log.
+    /// Options that were given another value than the default although they do nothing here, for a line in the log.
     pub without_effect: Vec<&'static str>,
 }
 
