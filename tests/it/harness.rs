@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
@@ -71,11 +72,24 @@ pub struct Server {
 impl Server {
     #[track_caller]
     pub fn start(options: Options) -> Server {
-        let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
-        fs::create_dir(dir.path().join("data")).unwrap();
-        let mut server = Server { options, dir, port: 0, child: None };
+        let mut server = Server::prepare(options);
         server.launch();
         server
+    }
+
+    /// On a copy of this data directory.
+    #[track_caller]
+    pub fn start_on_copy(options: Options, from: &Path) -> Server {
+        let mut server = Server::prepare(options);
+        copy_files(from, &server.dir());
+        server.launch();
+        server
+    }
+
+    fn prepare(options: Options) -> Server {
+        let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
+        fs::create_dir(dir.path().join("data")).unwrap();
+        Server { options, dir, port: 0, child: None }
     }
 
     pub fn port(&self) -> u16 {
@@ -218,6 +232,19 @@ impl Drop for Server {
     }
 }
 
+fn copy_files(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            fs::create_dir(&target).unwrap();
+            copy_files(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
 /// The command line. The same options mean the same on both programs; what is needed to make redis-server start
 /// without a disk and with the commands that tests use is added here.
 pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
@@ -273,6 +300,15 @@ pub fn run_to_end(options: &Options, port: u16, dir: &Path) -> (ExitStatus, Stri
             panic!("the program did not end; its output:\n{}", output());
         }
         std::thread::sleep(POLL);
+    }
+}
+
+/// Tells helping threads to end, also when the test ends by a panic: a scope waits for them either way.
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

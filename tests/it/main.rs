@@ -13,6 +13,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod backup;
 mod bits;
 mod check;
 mod cluster;

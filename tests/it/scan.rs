@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::conn::Conn;
-use crate::harness::{ENGINES, Options, Program, Server};
+use crate::harness::{ENGINES, Options, Program, Server, StopOnDrop};
 use crate::rng::Rng;
 use crate::value::Value;
 
@@ -74,12 +74,12 @@ fn every_stable_key_is_returned_under_writes() {
         let stop = AtomicBool::new(false);
         let mut found = HashSet::new();
         std::thread::scope(|scope| {
+            let _stopper = StopOnDrop(&stop);
             scope.spawn(|| disturb(server.port(), keys, &stop));
             let mut cursor = scan_page(&mut conn, "0", &mut found);
             while cursor != "0" {
                 cursor = scan_page(&mut conn, &cursor, &mut found);
             }
-            stop.store(true, Ordering::Relaxed);
         });
         assert_all(&found, keys);
     }
@@ -102,6 +102,7 @@ fn a_cursor_outlives_the_server() {
         let port = server.port();
         let mut conn = server.conn();
         std::thread::scope(|scope| {
+            let _stopper = StopOnDrop(&stop);
             scope.spawn(|| disturb(port, keys, &stop));
             // Three servers read a part of the keys each, the last one what is left.
             let pages = if round < 3 { keys / 800 } else { usize::MAX };
@@ -111,7 +112,6 @@ fn a_cursor_outlives_the_server() {
                     break;
                 }
             }
-            stop.store(true, Ordering::Relaxed);
         });
         if cursor == "0" {
             break;

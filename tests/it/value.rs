@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
     Simple(Vec<u8>),
     Error(Vec<u8>),
@@ -230,5 +230,12 @@ impl fmt::Display for Value {
                 list(f, "{", &flat, "}")
             }
         }
+    }
+}
+
+/// As in the notation: failed assertions are read by people.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::conn::{Conn, encode};
-use crate::harness::{Options, Program, Server};
+use crate::harness::{Options, Program, Server, StopOnDrop};
 use crate::rng::Rng;
 use crate::value::{Value, quote};
 use model::{Entry, Keys, Model, Op, now_ms};
@@ -189,12 +189,12 @@ fn crash(appendfsync: &str) {
         let port = server.port();
         let run = Duration::from_millis(rng.below(LONGEST_RUN_MS) as u64);
         std::thread::scope(|scope| {
+            let _stopper = StopOnDrop(&stop);
             for writer in &mut writers {
                 scope.spawn(|| writer.write(port, &stop));
             }
             std::thread::sleep(run);
             server.kill();
-            stop.store(true, Ordering::Relaxed);
         });
         server.restart();
         for writer in &mut writers {
