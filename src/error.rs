@@ -57,6 +57,11 @@ impl Error {
         Error::reply(format!("{before}{}{after}", shown(word.get(..MAX_ECHO).unwrap_or(word))))
     }
 
+    /// The words as bytes for a client: see [`shown`].
+    pub fn wire(&self) -> Vec<u8> {
+        self.to_string().chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
+    }
+
     /// Whether the same command is to run again on a worker thread, where waiting is allowed.
     pub fn wants_worker(&self) -> bool {
         matches!(self, Error::Offload | Error::Engine(tarn_engine::Error::NotResident))
@@ -69,9 +74,10 @@ impl From<crate::encoding::Malformed> for Error {
     }
 }
 
-/// A client's bytes inside a text.
+/// A client's word inside a text, up to a zero byte, as Redis shows it. Each byte is the character of its number, so that
+/// [`Error::wire`] gives it back as it was.
 pub fn shown(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| char::from(*byte)).collect()
+    bytes.iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect()
 }
 
 /// The words for an engine's error, with the code a Redis client knows how to treat.

@@ -121,7 +121,7 @@ impl Reply {
             Reply::Boolean(yes) => encode::boolean(out, protocol, *yes),
             Reply::BigNumber(digits) => encode::big_number(out, protocol, digits),
             Reply::Verbatim(format, text) => encode::verbatim(out, protocol, format, text),
-            Reply::Error(error) => encode::error(out, &error.to_string()),
+            Reply::Error(error) => encode::error_bytes(out, &error.wire()),
             Reply::Silent => {}
         }
     }

@@ -333,5 +333,5 @@ pub fn write_error(node: &Node, counters: &ThreadCounters, error: &Error, out: &
     let words = error.to_string();
     node.metrics.count_error(words.split(' ').next().unwrap_or("ERR"));
     counters.error_replies.add(1);
-    tarn_resp::encode::error(out, &words);
+    tarn_resp::encode::error_bytes(out, &error.wire());
 }

@@ -7,7 +7,7 @@ use super::session::Session;
 use super::spec::{Flags, Run};
 use crate::config::{Config, CrossSlot};
 use crate::encoding::slot;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 
 /// Bytes of a client's words that an error repeats.
 const MAX_ECHO: usize = 128;
@@ -28,6 +28,13 @@ pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize)> {
             None => checked(command, words, 1),
         },
     }
+}
+
+/// Whether this is a line of an HTTP request: a browser was tricked into talking to this port. What follows may be
+/// commands of an attacker, so the connection is closed without a word, as Redis does.
+pub fn is_http(words: Words<'_>) -> bool {
+    let name = words.get(0).unwrap_or(&[]);
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
 }
 
 fn checked(
@@ -78,8 +85,7 @@ fn unknown_subcommand(command: &Registered, word: &[u8]) -> Error {
     Error::reply(format!("ERR unknown subcommand '{}'. Try {container} HELP.", printable(word, MAX_ECHO)))
 }
 
-/// The words of a client inside an error: as they are where that is text, replaced where it is not.
+/// The words of a client inside an error.
 fn printable(word: &[u8], room: usize) -> String {
-    let cut = word.get(..room).unwrap_or(word);
-    cut.iter().map(|byte| char::from(*byte)).collect()
+    shown(word.get(..room).unwrap_or(word))
 }

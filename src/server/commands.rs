@@ -161,6 +161,11 @@ impl IoThread {
         let before = connection.output.len();
         let (command, named) = match gate::find(words) {
             Ok(found) => found,
+            Err(_) if gate::is_http(words) => {
+                tracing::warn!(client = %connection.session.client.addr, "closed a connection that speaks HTTP");
+                connection.session.closing = true;
+                return Flow::Next;
+            }
             Err(error) => return self.reject(connection, before, None, &error),
         };
         if let Err(error) = gate::admit(command, &connection.session, &self.config, words) {

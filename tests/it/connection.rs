@@ -302,6 +302,8 @@ fn unknown_commands() {
         r#"FOO "\x00\r\n" "it's""#,
         r#"-"ERR unknown command 'FOO', with args beginning with: '' 'it's' ""#,
     );
+    check(r#"FOO "\xff\xc3""#, r#"-"ERR unknown command 'FOO', with args beginning with: '\xff\xc3' ""#);
+    check(r#""\xff""#, r#"-"ERR unknown command '\xff', with args beginning with: ""#);
     check(r#""""#, r#"-"ERR unknown command '', with args beginning with: ""#);
     check(r#""GET\x00" a"#, r#"-"ERR unknown command 'GET', with args beginning with: 'a' ""#);
     check(r#"GET\x00"#, r#"-"ERR unknown command 'GET\\x00', with args beginning with: ""#);

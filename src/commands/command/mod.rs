@@ -81,7 +81,7 @@ fn info(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     if args.is_empty() {
         return all(cx, args);
     }
-    let infos = args.rest().map(|name| registry().named(name).map_or(Reply::NilArray, describe::describe));
+    let infos = args.rest().map(|name| registry().named(name).map_or(Reply::Nil, describe::describe));
     Ok(Reply::Array(infos.collect()).into())
 }
 
