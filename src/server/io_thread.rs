@@ -64,7 +64,9 @@ impl IoThread {
         workers: Workers,
     ) -> IoThread {
         let counters = node.metrics.register(registry().total());
-        let (config, config_generation) = (node.config.current(), node.config.generation());
+        // The generation first: a change between the two is then seen in the first round.
+        let config_generation = node.config.generation();
+        let config = node.config.current();
         IoThread {
             index,
             lane: Lane::new(Arc::clone(&node), counters),

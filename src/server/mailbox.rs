@@ -78,7 +78,7 @@ impl Mailbox {
     /// Everything that was sent; `into` is emptied first and keeps its room.
     pub fn drain(&self, into: &mut Vec<Message>) {
         into.clear();
-        if !self.rung.swap(false, Ordering::AcqRel) {
+        if !self.rung.load(Ordering::Relaxed) || !self.rung.swap(false, Ordering::AcqRel) {
             return;
         }
         std::mem::swap(&mut *self.queue.lock(), into);
