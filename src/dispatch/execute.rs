@@ -13,7 +13,7 @@ use super::registry::Registered;
 use super::spec::{ReadFn, Run};
 use crate::encoding::slot;
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
+use crate::keyspace::{Env, Located, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::reply::Reply;
@@ -146,7 +146,7 @@ impl Lane {
     /// Brings the rows a command needs into memory without holding its locks, so that the run under the locks is
     /// short. Handlers are pure until commit, so running one for its reads alone changes nothing.
     fn warm(&mut self, call: Call<'_>) {
-        let Some(env) = self.node.env(&call, Place::Worker, self.random) else { return };
+        let Some(env) = self.node.env(&call, Place::Worker, self.random, Located::default()) else { return };
         let args = Args::new(call.words, call.named);
         self.arena.clear();
         // What fails here fails again under the locks, where it is reported.
@@ -173,9 +173,9 @@ impl Lane {
     ) -> Result<Option<(Reply, bool)>> {
         let Lane { node, counters, arena, random } = self;
         let mode = if call.command.spec.is_write() { Mode::Exclusive } else { Mode::Shared };
-        let Some(_held) = lock(node, &call, mode, patience) else { return Ok(None) };
+        let Some((_held, located)) = lock(node, &call, mode, patience) else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
-        let env = node.env(&call, place, *random).ok_or(Error::DbOutOfRange)?;
+        let env = node.env(&call, place, *random, located).ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
         match call.command.spec.run {
             Run::Read(handler) => {
@@ -194,8 +194,9 @@ impl Lane {
     fn read_snapshot(&mut self, call: Call<'_>, handler: ReadFn) -> Result<Reply> {
         let Lane { node, counters, arena, random } = self;
         let (snapshot, env) = {
-            let _held = lock(node, &call, Mode::Shared, Patience::Unlimited);
-            let env = node.env(&call, Place::Worker, *random).ok_or(Error::DbOutOfRange)?;
+            let held = lock(node, &call, Mode::Shared, Patience::Unlimited);
+            let (_held, located) = held.ok_or(Error::Offload)?;
+            let env = node.env(&call, Place::Worker, *random, located).ok_or(Error::DbOutOfRange)?;
             (node.engine.snapshot()?, env)
         };
         let args = Args::new(call.words, call.named);
@@ -228,12 +229,13 @@ impl Lane {
 }
 
 impl Node {
-    fn env(&self, call: &Call<'_>, place: Place, random: u64) -> Option<Env<'_>> {
+    fn env(&self, call: &Call<'_>, place: Place, random: u64, located: Located) -> Option<Env<'_>> {
         Some(Env {
             keyspace: &self.keyspace,
             db: self.keyspace.databases.get(call.db)?,
             now_ms: call.now_ms,
             place,
+            located,
             max_string_len: call.max_string_len,
             random,
             cluster_enabled: self.cluster_enabled,
@@ -247,6 +249,7 @@ impl Node {
             db: self.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?,
             now_ms: self.clock.now_ms(),
             place: Place::Worker,
+            located: Located::default(),
             max_string_len: usize::MAX,
             random,
             cluster_enabled: self.cluster_enabled,
@@ -312,20 +315,23 @@ fn count(counters: &ThreadCounters, tally: Tally) {
 }
 
 /// Locks the stripes of the command's keys.
-fn lock<'a>(node: &'a Node, call: &Call<'_>, mode: Mode, patience: Patience) -> Option<Held<'a>> {
+fn lock<'a>(node: &'a Node, call: &Call<'_>, mode: Mode, patience: Patience) -> Option<(Held<'a>, Located)> {
     let spec = call.command.spec;
+    let nowhere = Located::default();
     if spec.locks_everything {
-        return node.locks.many(&StripeSet::ALL, Mode::Exclusive, patience);
+        let held = node.locks.many(&StripeSet::ALL, Mode::Exclusive, patience)?;
+        return Some((held, nowhere));
     }
     if let Some(at) = spec.keys.single() {
-        let key = call.words.get(at).unwrap_or(&[]);
-        return node.locks.one(stripe_of(slot::of(key)), mode, patience);
+        let located = Located::new(call.words.get(at).unwrap_or(&[]));
+        let held = node.locks.one(stripe_of(located.slot), mode, patience)?;
+        return Some((held, located));
     }
     let mut stripes = StripeSet::default();
     for (at, _) in spec.keys.positions(call.words) {
         stripes.insert(stripe_of(slot::of(call.words.get(at).unwrap_or(&[]))));
     }
-    node.locks.many(&stripes, mode, patience)
+    node.locks.many(&stripes, mode, patience).map(|held| (held, nowhere))
 }
 
 /// Writes an error reply and counts it by its first word.

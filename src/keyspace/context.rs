@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use tarn_engine::{AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
 
 use super::Keyspace;
+use crate::encoding::slot;
 use crate::error::{Error, Result};
 use crate::reply::{Reply, Span};
 
@@ -27,6 +28,24 @@ pub enum Place {
     Worker,
 }
 
+/// The slot of one key of the command, told apart by where its bytes stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Located {
+    at: usize,
+    len: usize,
+    pub slot: u16,
+}
+
+impl Located {
+    pub fn new(key: &[u8]) -> Located {
+        Located { at: key.as_ptr().addr(), len: key.len(), slot: slot::of(key) }
+    }
+
+    fn is(&self, key: &[u8]) -> bool {
+        self.at == key.as_ptr().addr() && self.len == key.len()
+    }
+}
+
 /// What every context knows.
 #[derive(Debug, Clone, Copy)]
 pub struct Env<'a> {
@@ -34,6 +53,8 @@ pub struct Env<'a> {
     pub db: Db,
     pub now_ms: u64,
     pub place: Place,
+    /// The key the command was locked by, if it is one.
+    pub located: Located,
     /// Longest string a command may make (`proto-max-bulk-len`).
     pub max_string_len: usize,
     /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
@@ -63,6 +84,11 @@ impl Env<'_> {
     /// To be asked before work whose size is known only now.
     pub fn light_or_offload(&self, size: usize, limit: usize) -> Result<()> {
         if size > limit && self.place == Place::IoThread { Err(Error::Offload) } else { Ok(()) }
+    }
+
+    /// The key's slot; known already for the key that the command was locked by.
+    pub fn slot_of(&self, key: &[u8]) -> u16 {
+        if self.located.is(key) { self.located.slot } else { slot::of(key) }
     }
 
     pub fn database(&self, logical: i64) -> Option<Db> {

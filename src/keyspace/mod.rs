@@ -13,7 +13,7 @@ pub mod versions;
 
 use crate::encoding::slot::SLOTS;
 
-pub use context::{Db, Effects, Env, Place, ReadCx, Source, Tally, View, WriteCx, draws};
+pub use context::{Db, Effects, Env, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
 pub use databases::Databases;
 pub use entry::{Entry, Meta};
 pub use versions::Versions;
