@@ -113,11 +113,12 @@ pub trait Probe {
 pub trait Filter: Send + Sync {
     /// Called for rows of the sorted data only, from compaction threads, never before recovery has ended.
     fn judge(&self, probe: &dyn Probe, space: Space, key: &[u8], value: &[u8]) -> Verdict;
-    /// Called before each write-back; what it returns is handed to [`Filter::written_back`] once that has completed.
+    /// Called before the commits of a write-back are cut off from those that follow. What it returns is handed to
+    /// [`Filter::written_back`] once every commit made before this call is in the sorted data.
     fn before_write_back(&self) -> u64 {
         0
     }
-    /// A write-back that began when [`Filter::before_write_back`] returned `mark` is complete.
+    /// Every commit made before [`Filter::before_write_back`] returned `mark` is in the sorted data.
     fn written_back(&self, _mark: u64) {}
 }
 

@@ -37,6 +37,8 @@ pub struct Unit {
     pub sets: Vec<Arc<TableSet>>,
     pub segments: Vec<Arc<Segment>>,
     pub end: End,
+    /// What the filter said before the unit was cut off.
+    pub mark: Option<u64>,
 }
 
 #[derive(Default)]
@@ -110,6 +112,9 @@ impl Inner {
     /// Turns what was committed so far into a unit and hands it to the write-back; the number to wait for.
     pub(super) fn freeze(&self) -> Result<u64> {
         self.log.prepare_segment()?;
+        let mark = self.store.filter().given().map(|filter| filter.before_write_back());
+        // A write to a file that is being synced waits for the sync, and with it all commits would.
+        let _between_syncs = self.log.between_syncs();
         let mut units = self.units.lock();
         let closed = self.gate.close();
         let cut = self.log.cut()?;
@@ -124,6 +129,7 @@ impl Inner {
                 sets,
                 segments: cut.segments,
                 end: End { lsn: cut.last_lsn, position: cut.position },
+                mark,
             }));
         }
         let number = units.last_number;

@@ -3,7 +3,7 @@
 //! The way of a row: a transaction's buffer, the log's pending buffer and the active table of its shard (commit), the
 //! log file (flush), a frozen table, the sorted data (write-back), the row cache.
 //!
-//! Locks are taken in this order: units, gate, log writer, log pending; a shard's lock is the innermost.
+//! Locks are taken in this order: sync round, units, gate, log writer, log pending; a shard's lock is the innermost.
 
 mod cache;
 mod checkpoint;
@@ -88,7 +88,6 @@ struct Inner {
     freeze_at_bytes: AtomicUsize,
     /// Grows before rows leave the tables for the sorted data: an iterator made before does not see them there.
     retirements: AtomicU64,
-    cache_hits: AtomicU64,
     cache_misses: AtomicU64,
     write_backs: AtomicU64,
     /// Rows cannot leave the tables and these are full: commits are refused until that is over.
@@ -167,7 +166,7 @@ impl Inner {
         self.dirty_limit.store(budget.dirty_bytes, Ordering::Relaxed);
         self.freeze_at_bytes.store(freeze::freeze_at(budget.dirty_bytes), Ordering::Relaxed);
         self.shards.budget.set_limit(budget.row_cache_bytes);
-        self.shards.evict();
+        self.shards.shrink_to_budget();
         self.store.set_block_cache(budget.block_cache_bytes);
     }
 
@@ -178,8 +177,11 @@ impl Inner {
             let units = self.units.lock();
             (units.sets().count(), units.sets().map(|set| set.rows).sum::<usize>(), !units.queue.is_empty())
         };
-        let active_rows: usize =
-            (0..hash::SHARDS).filter_map(|shard| Some(self.shards.read(shard).ok()?.active.len())).sum();
+        let (mut active_rows, mut cache_hits) = (0, 0);
+        for shard in (0..hash::SHARDS).filter_map(|shard| self.shards.read(shard).ok()) {
+            active_rows += shard.active.len();
+            cache_hits += shard.cache_hits.load(Ordering::Relaxed);
+        }
         let dirty_bytes =
             self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
         let write_error = self
@@ -192,7 +194,7 @@ impl Inner {
             dirty_rows: (active_rows + frozen_rows) as u64,
             frozen_tables: frozen_tables as u64,
             row_cache_bytes: self.shards.budget.used() as u64,
-            row_cache_hits: self.cache_hits.load(Ordering::Relaxed),
+            row_cache_hits: cache_hits,
             row_cache_misses: self.cache_misses.load(Ordering::Relaxed),
             block_cache_bytes: self.store.block_cache_bytes(),
             table_reader_bytes: self.store.property("rocksdb.estimate-table-readers-mem"),

@@ -125,7 +125,6 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         dirty_limit: AtomicUsize::new(options.memory.dirty_bytes),
         freeze_at_bytes: AtomicUsize::new(freeze_at(options.memory.dirty_bytes)),
         retirements: AtomicU64::new(0),
-        cache_hits: AtomicU64::new(0),
         cache_misses: AtomicU64::new(0),
         write_backs: AtomicU64::new(0),
         is_stuck: AtomicBool::new(false),
@@ -258,7 +257,8 @@ impl replay::Sink for Recovery<'_> {
             return Ok(());
         }
         let segments = std::mem::take(&mut self.segments);
-        let unit = Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, end };
+        let unit =
+            Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, end, mark: None };
         write_unit(self.store, &ingest_dir(self.dir), self.spaces.len(), &unit, self.steps)?;
         self.shards.retire(&unit.sets, &|space, key| match self.spaces.get(usize::from(space)) {
             Some(def) => self.hasher.row(def, Space(space), key),

@@ -27,11 +27,7 @@ impl Inner {
         let index = hash.shard();
         let generation = {
             let shard = self.shards.read(index)?;
-            let (found, is_cached) = shard.find(space.0, key, hash);
-            if is_cached {
-                self.cache_hits.fetch_add(1, Ordering::Relaxed);
-            }
-            match found {
+            match shard.find(space.0, key, hash) {
                 Found::Value(value) => {
                     out.extend_from_slice(value);
                     return Ok(true);
@@ -125,7 +121,7 @@ impl Inner {
                 }
                 None => {
                     let shard = self.shards.read(hash.shard())?;
-                    match shard.find(space.0, key, &hash).0 {
+                    match shard.find(space.0, key, &hash) {
                         Found::Value(value) => {
                             bytes.extend_from_slice(value);
                             Some(true)

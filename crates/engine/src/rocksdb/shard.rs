@@ -2,6 +2,7 @@
 //! clean rows of a shard. A group lives in one shard.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -17,6 +18,7 @@ use crate::{Error, Result};
 const ROWS_PER_STEP: usize = 64;
 /// Places the clock passes under one hold of a shard's lock.
 const EVICT_STEPS: usize = 64;
+const SHRINK_TURNS: usize = 1 << 16;
 
 #[derive(Default)]
 pub struct Shard {
@@ -27,6 +29,9 @@ pub struct Shard {
     /// Grows when the sorted data may have changed below rows that a reader is fetching: what was fetched before
     /// must not enter the cache after.
     pub generation: u64,
+    /// How often the active table was sealed.
+    pub seals: u64,
+    pub cache_hits: AtomicU64,
 }
 
 pub enum Found<'a> {
@@ -37,18 +42,20 @@ pub enum Found<'a> {
 
 impl Shard {
     #[inline]
-    pub fn find(&self, space: u8, key: &[u8], hash: &RowHash) -> (Found<'_>, bool) {
+    pub fn find(&self, space: u8, key: &[u8], hash: &RowHash) -> Found<'_> {
         let dirty = self
             .active
             .get(space, key, hash)
             .or_else(|| self.frozen.iter().find_map(|table| table.get(space, key, hash)));
         if let Some(row) = dirty {
-            return (row.value.map_or(Found::Absent, Found::Value), false);
+            return row.value.map_or(Found::Absent, Found::Value);
         }
         match self.cache.get(space, key, hash) {
-            Some(Some(value)) => (Found::Value(value), true),
-            Some(None) => (Found::Absent, true),
-            None => (Found::Unknown, false),
+            Some(value) => {
+                self.cache_hits.fetch_add(1, Ordering::Relaxed);
+                value.map_or(Found::Absent, Found::Value)
+            }
+            None => Found::Unknown,
         }
     }
 }
@@ -91,6 +98,7 @@ impl Shards {
                 if shard.active.is_empty() {
                     return None;
                 }
+                shard.seals += 1;
                 let table = Arc::new(std::mem::take(&mut shard.active));
                 shard.frozen.insert(0, table.clone());
                 Some(table)
@@ -149,6 +157,17 @@ impl Shards {
         }
     }
 
+    /// For a budget that has become smaller: goes on until the cache fits.
+    pub fn shrink_to_budget(&self) {
+        // Each turn passes a part of the rows; the bound only guards against fills that keep up with it.
+        for _ in 0..SHRINK_TURNS {
+            if !self.budget.is_exceeded() {
+                return;
+            }
+            self.turn_clock();
+        }
+    }
+
     #[cold]
     fn turn_clock(&self) {
         // Twice round finds a victim even if every row was in use; what it leaves over, the next caller takes.
@@ -156,11 +175,11 @@ impl Shards {
             if !self.budget.is_exceeded() {
                 return;
             }
-            let hand = self.budget.shard.load(std::sync::atomic::Ordering::Relaxed);
+            let hand = self.budget.shard.load(Ordering::Relaxed);
             let Some(lock) = self.list.get(hand % SHARDS) else { return };
             let came_round = lock.write().cache.evict(EVICT_STEPS, &self.budget);
             if came_round {
-                self.budget.shard.store((hand + 1) % SHARDS, std::sync::atomic::Ordering::Relaxed);
+                self.budget.shard.store((hand + 1) % SHARDS, Ordering::Relaxed);
             }
         }
     }

@@ -148,3 +148,66 @@ impl TxBuffer {
 fn hash_at(rows: &[TxRow], at: u32) -> u64 {
     rows.get(at as usize).map_or(0, |row| row.hash.key)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rocksdb::hash::Hasher;
+    use crate::{Space, SpaceDef};
+
+    const DEF: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false };
+
+    #[test]
+    fn the_last_write_of_a_key_counts_below_and_above_the_index() {
+        let hasher = Hasher::new();
+        for count in [INDEX_FROM_ROWS as u32 - 1, INDEX_FROM_ROWS as u32, 1000] {
+            let mut buffer = TxBuffer::default();
+            let set = |buffer: &mut TxBuffer, number: u32, value: Option<&[u8]>| {
+                let key = number.to_be_bytes();
+                let hash = hasher.row(&DEF, Space(1), &key);
+                buffer.set(
+                    1,
+                    &key,
+                    hash,
+                    value.map(|value| [&value[..1], &value[1..]]).as_ref().map(|v| &v[..]),
+                );
+            };
+            for number in 0..count {
+                set(&mut buffer, number, Some(b"first"));
+            }
+            for number in 0..count {
+                match number % 4 {
+                    0 => set(&mut buffer, number, Some(b"other")),
+                    1 => set(&mut buffer, number, Some(b"a longer one")),
+                    2 => set(&mut buffer, number, None),
+                    _ => {}
+                }
+            }
+            assert_eq!(buffer.rows.len(), count as usize, "one row for each key");
+            for number in 0..count {
+                let want: Option<&[u8]> = match number % 4 {
+                    0 => Some(b"other"),
+                    1 => Some(b"a longer one"),
+                    2 => None,
+                    _ => Some(b"first"),
+                };
+                let key = number.to_be_bytes();
+                let hash = hasher.row(&DEF, Space(1), &key);
+                assert_eq!(buffer.get(1, &key, &hash), Some(want), "{number} of {count}");
+                assert_eq!(buffer.get(2, &key, &hash), None);
+            }
+            // Read back as the log will be: later rows over earlier ones.
+            let mut bytes = &*buffer.bytes;
+            let mut last = std::collections::HashMap::new();
+            while let Some(row) = record::split_row(&mut bytes) {
+                last.insert(row.key, row.value);
+            }
+            assert_eq!(bytes, b"");
+            assert_eq!(last.len(), count as usize);
+            if count > 2 {
+                assert_eq!(last[&2_u32.to_be_bytes()[..]], None);
+                assert_eq!(last[&1_u32.to_be_bytes()[..]], Some(&b"a longer one"[..]));
+            }
+        }
+    }
+}

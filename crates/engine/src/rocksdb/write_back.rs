@@ -64,15 +64,13 @@ impl Inner {
     fn write_back(&self, unit: &Unit) -> Result<()> {
         {
             let _turn = self.write_back_turn.lock();
-            let filter = self.store.filter().given();
-            let mark = filter.map(|filter| filter.before_write_back());
             for segment in &unit.segments {
                 segment.sync_closed()?;
             }
             self.steps.reach("synced")?;
             let ingest_dir = super::open::ingest_dir(&self.dir);
             write_unit(&self.store, &ingest_dir, self.spaces.len(), unit, &self.steps)?;
-            if let (Some(filter), Some(mark)) = (filter, mark) {
+            if let (Some(filter), Some(mark)) = (self.store.filter().given(), unit.mark) {
                 filter.written_back(mark);
             }
         }

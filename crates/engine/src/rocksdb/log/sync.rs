@@ -3,6 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use parking_lot::MutexGuard;
+
 use super::Log;
 use crate::{Durability, Result};
 
@@ -15,6 +17,11 @@ impl Log {
         {
             thread.unpark();
         }
+    }
+
+    /// Held while no sync shall begin.
+    pub fn between_syncs(&self) -> MutexGuard<'_, ()> {
+        self.round.lock()
     }
 
     /// Everything that is committed now goes to the device; returns when it is there.

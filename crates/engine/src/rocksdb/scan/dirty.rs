@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::super::Inner;
 use super::super::hash::{SHARDS, shard_of};
 use super::super::table::Table;
+use super::super::table::arena::RowAt;
 use super::super::table::order::{Collected, Want};
 use super::super::table::rows::{Rows, ordered};
 use super::super::table::set::TableSet;
@@ -51,7 +52,7 @@ impl Tables for Inner {
             let mut nearest = Nearest::new(want.direction);
             if !nearest.collect(&shard.active, want, 0, out) {
                 drop(shard);
-                self.shards.write(index)?.active.order_group(want.space, want.group, want.group_hash);
+                self.order_group(index, want)?;
                 continue;
             }
             let unordered = shard
@@ -87,6 +88,32 @@ impl Tables for Inner {
 
     fn retirements(&self) -> u64 {
         self.retirements.load(Ordering::SeqCst)
+    }
+}
+
+impl Inner {
+    /// Orders a long group of the active table in steps: commits to the shard wait for one step at most. When the
+    /// table is sealed meanwhile nothing comes of it.
+    fn order_group(&self, index: usize, want: &Want<'_>) -> Result<()> {
+        let (head, seals) = {
+            let shard = self.shards.read(index)?;
+            (shard.active.head(want.space, want.group, want.group_hash), shard.seals)
+        };
+        let mut found = Vec::new();
+        let mut at = head;
+        while at != RowAt::NONE {
+            let shard = self.shards.read(index)?;
+            if shard.seals != seals {
+                return Ok(());
+            }
+            at = shard.active.walk_group(want.group.len(), at, &mut found);
+        }
+        let rows = found.into_iter().collect();
+        let mut shard = self.shards.write(index)?;
+        if shard.seals == seals {
+            shard.active.adopt_order(want.space, want.group, want.group_hash, rows, head);
+        }
+        Ok(())
     }
 }
 

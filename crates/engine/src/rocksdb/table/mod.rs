@@ -7,6 +7,8 @@ pub mod arena;
 pub mod order;
 pub mod rows;
 pub mod set;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -154,13 +156,8 @@ impl Table {
         grown
     }
 
-    /// The group's rows, in no order.
-    fn chain<'t>(
-        &'t self,
-        space: u8,
-        group: &[u8],
-        group_hash: u64,
-    ) -> impl Iterator<Item = (RowAt, Row<'t>)> + use<'t> {
+    /// The group's newest row.
+    pub fn head(&self, space: u8, group: &[u8], group_hash: u64) -> RowAt {
         let hash = group_hash as u32;
         let head = self.groups.find(spread(hash), |slot| {
             slot.hash == hash && {
@@ -168,7 +165,17 @@ impl Table {
                 row.space == space && row.group() == group
             }
         });
-        let mut at = head.map_or(RowAt::NONE, |slot| slot.at);
+        head.map_or(RowAt::NONE, |slot| slot.at)
+    }
+
+    /// The group's rows, in no order.
+    fn chain<'t>(
+        &'t self,
+        space: u8,
+        group: &[u8],
+        group_hash: u64,
+    ) -> impl Iterator<Item = (RowAt, Row<'t>)> + use<'t> {
+        let mut at = self.head(space, group, group_hash);
         std::iter::from_fn(move || {
             while at != RowAt::NONE {
                 let (here, row) = (at, self.arena.row(at));

@@ -15,10 +15,13 @@ use crate::rocksdb::hash::RowHash;
 
 /// A scan that finds a chain longer than this asks for an ordered index of the group.
 pub const CHAIN_LIMIT: usize = 256;
+/// Rows read under one hold of a shard's lock while a long chain is being ordered.
+const WALK_STEP: usize = 1024;
 /// An index entry: the key's rest, the address, and the tree's share.
 const ENTRY_BYTES: usize = 48;
 
-type Rest = SmallVec<[u8; 24]>;
+/// A key without its group.
+pub type Rest = SmallVec<[u8; 24]>;
 
 struct Order {
     hash: u64,
@@ -141,15 +144,38 @@ impl Table {
         }
     }
 
-    /// Gives the group an ordered index; inserts maintain it from now on.
-    pub fn order_group(&mut self, space: u8, group: &[u8], group_hash: u64) {
+    /// Reads a part of the group's chain into `found`, from `at` on; where to go on.
+    pub fn walk_group(&self, group_len: usize, mut at: RowAt, found: &mut Vec<(Rest, RowAt)>) -> RowAt {
+        for _ in 0..WALK_STEP {
+            if at == RowAt::NONE {
+                break;
+            }
+            let row = self.row(at);
+            if !row.is_dead {
+                found.push((Rest::from_slice(row.key.get(group_len..).unwrap_or_default()), at));
+            }
+            at = row.next;
+        }
+        at
+    }
+
+    /// Gives the group an ordered index; inserts maintain it from now on. `rows` was read from `head` on, which was
+    /// the newest row then; what is newer is added here.
+    pub fn adopt_order(
+        &mut self,
+        space: u8,
+        group: &[u8],
+        group_hash: u64,
+        mut rows: BTreeMap<Rest, RowAt>,
+        head: RowAt,
+    ) {
         if self.orders.find(space, group, group_hash).is_some() {
             return;
         }
-        let rows: BTreeMap<Rest, RowAt> = self
-            .chain(space, group, group_hash)
-            .map(|(at, row)| (Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at))
-            .collect();
+        let newer = self.chain(space, group, group_hash).take_while(|(at, _)| *at != head);
+        for (at, row) in newer {
+            rows.insert(Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at);
+        }
         self.orders.entries += rows.len();
         let order = Order { hash: group_hash, space, group: group.into(), rows };
         self.orders.groups.insert_unique(group_hash, order, |order| order.hash);

@@ -4,7 +4,9 @@ mod basic;
 mod conformance;
 mod faults;
 mod faulty;
+mod filter;
 mod model;
+mod moving;
 mod random;
 
 use std::path::Path;
