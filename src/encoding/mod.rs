@@ -6,6 +6,9 @@ pub mod slot;
 pub mod string;
 pub mod system;
 
+#[cfg(test)]
+mod tests;
+
 use tarn_engine::{Space, SpaceDef};
 
 /// Keys: one row per key, and what is needed to answer TTL, TYPE and length without the value.

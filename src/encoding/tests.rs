@@ -1,0 +1,45 @@
+//! The golden bytes in docs/on-disk-format.md are the bytes this code writes.
+
+use super::meta::{Body, Header, Kind};
+use super::rows::{ExpireKind, collection, expire, meta};
+use super::{SPACES, string, system};
+
+const DOCUMENT: &str = include_str!("../../docs/on-disk-format.md");
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn header(kind: Kind, expire_at_ms: u64, body: Body, rest: &[u8]) -> Vec<u8> {
+    [Header { kind, expire_at_ms, body }.encode().as_slice(), rest].concat()
+}
+
+#[test]
+fn the_documented_bytes_are_the_written_ones() {
+    let golden = [
+        meta(1, 0x1234, 0x0102_0304_0506, b"k").to_vec(),
+        header(Kind::String, 0, Body::Inline, b"v"),
+        header(Kind::String, 0x0102, Body::Inline, b"v"),
+        header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, b""),
+        string::piece(&collection(1, 0x1234, b"key", 7), 0x0102).to_vec(),
+        expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
+        system::database(15).to_vec(),
+        system::key_count(2, 255).to_vec(),
+        system::dropped(3).to_vec(),
+    ];
+    let documented: Vec<&str> = DOCUMENT
+        .lines()
+        .filter(|line| !line.is_empty() && line.split(' ').all(|part| u8::from_str_radix(part, 16).is_ok()))
+        .collect();
+    assert_eq!(documented, golden.iter().map(|bytes| hex(bytes)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_documented_spaces_are_the_real_ones() {
+    for (number, space) in SPACES.iter().enumerate() {
+        assert!(DOCUMENT.contains(&format!("| {number} | `{}` |", space.name)), "{}", space.name);
+    }
+    assert!(DOCUMENT.contains(&format!("Format version: **{}**.", system::FORMAT_VERSION)));
+    assert!(DOCUMENT.contains(&format!("up to {} bytes is inline", string::INLINE_MAX)));
+    assert!(DOCUMENT.contains(&format!("pieces of {} bytes", string::PIECE_LEN)));
+}
