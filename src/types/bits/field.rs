@@ -1,7 +1,7 @@
 //! Integers of 1 to 64 bits at any bit of a string.
 
 use crate::error::Result;
-use crate::keyspace::{View, WriteCx, entry};
+use crate::keyspace::{Env, View, WriteCx, entry};
 use crate::types::string::{Draft, Value};
 
 /// Bytes that a field can touch: 64 bits that begin inside a byte.
@@ -130,6 +130,7 @@ fn joined(bytes: &[u8]) -> u128 {
 
 /// Runs steps that only read.
 pub fn read(cx: &mut impl View, value: Option<&Value>, steps: &[Step]) -> Result<Vec<Option<i64>>> {
+    cx.env().light_or_offload(steps.len(), Env::LIGHT_ROWS)?;
     let mut results = Vec::with_capacity(steps.len());
     let start = cx.arena().len();
     for step in steps {
@@ -150,6 +151,7 @@ pub fn read(cx: &mut impl View, value: Option<&Value>, steps: &[Step]) -> Result
 
 /// Runs steps of which some write. The string grows to the farthest field that is written, even if that one then fails.
 pub fn run(cx: &mut WriteCx<'_>, key: &[u8], steps: &[Step]) -> Result<Vec<Option<i64>>> {
+    cx.env.light_or_offload(steps.len(), Env::LIGHT_ROWS)?;
     let found = entry::find(cx, key)?;
     let written = steps.iter().filter(|step| step.action != Action::Get);
     let end = written.map(|step| step.at + u64::from(step.field.width)).max().unwrap_or(0);
@@ -169,4 +171,55 @@ pub fn run(cx: &mut WriteCx<'_>, key: &[u8], steps: &[Step]) -> Result<Vec<Optio
     }
     draft.finish(cx)?;
     Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths() {
+        for (text, width) in [("u1", 1), ("u63", 63), ("i1", 1), ("i64", 64)] {
+            assert_eq!(Field::parse(text.as_bytes()).map(|field| field.width), Some(width), "{text}");
+        }
+        for text in ["u0", "u64", "i0", "i65", "u", "", "8", "u08", "u-1", "U8", "x8", "u8 "] {
+            assert_eq!(Field::parse(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_keeps_to_its_bits() {
+        for signed in [false, true] {
+            for width in 1..=if signed { 64 } else { 63 } {
+                for at in 0..8 {
+                    let field = Field { signed, width };
+                    let step = Step { field, at, action: Action::Get, overflow: Overflow::Wrap };
+                    let len = step.place().1;
+                    for (before, value) in [(0xff, 0), (0x00, -1), (0xa5, 0x5a5a_5a5a_5a5a_5a5a)] {
+                        let mut bytes = vec![before; len];
+                        step.put(&mut bytes, value);
+                        assert_eq!(step.get(&bytes), field.value_of(value as u64), "{field:?} at {at}");
+                        let outside = |bytes: &[u8]| joined(bytes) & !step.mask() & ((1 << (8 * len)) - 1);
+                        assert_eq!(outside(&bytes), outside(&vec![before; len]), "{field:?} at {at}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        let i64s = Field { signed: true, width: 64 };
+        let above = i128::from(i64::MAX) + 1;
+        assert_eq!(i64s.fit(above, Overflow::Wrap), Some(i64::MIN));
+        assert_eq!(i64s.fit(above, Overflow::Saturate), Some(i64::MAX));
+        assert_eq!(i64s.fit(above, Overflow::Fail), None);
+        assert_eq!(i64s.fit(above - 1, Overflow::Fail), Some(i64::MAX));
+        let u63s = Field { signed: false, width: 63 };
+        assert_eq!(u63s.fit(-1, Overflow::Wrap), Some(i64::MAX));
+        assert_eq!(u63s.fit(-1, Overflow::Saturate), Some(0));
+        assert_eq!(u63s.fit(above, Overflow::Wrap), Some(0));
+        let u8s = Field { signed: false, width: 8 };
+        assert_eq!((u8s.fit(255, Overflow::Fail), u8s.fit(256, Overflow::Fail)), (Some(255), None));
+    }
 }
