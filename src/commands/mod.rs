@@ -7,6 +7,7 @@ pub mod command;
 pub mod config;
 pub mod connection;
 pub mod debug;
+pub mod docs;
 mod help;
 pub mod latency;
 pub mod memory;

@@ -6,6 +6,8 @@ pub mod execute;
 pub mod gate;
 pub mod locks;
 pub mod monitor;
+pub mod redact;
 pub mod registry;
 pub mod session;
 pub mod spec;
+pub mod watch;

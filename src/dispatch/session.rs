@@ -101,8 +101,13 @@ impl From<Reply> for Answer {
 impl Answer {
     /// Reads rows on a worker, without locks: for what need not be of one moment.
     pub fn reading(db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<Reply> + Send + 'static) -> Answer {
-        Answer::Worker(Box::new(move |node| Lane::aside(node).look(db, work)))
+        Answer::Worker(Box::new(move |node| read_rows(node, db, work)))
     }
+}
+
+/// Reads rows on behalf of a [`Job`], without locks.
+pub fn read_rows<T>(node: &Arc<Node>, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
+    Lane::aside(node).look(db, work)
 }
 
 /// Writes one key on behalf of a [`Job`], under its lock. The job answers only after [`Node::engine`] was flushed.

@@ -1,9 +1,11 @@
 //! What is counted: per command and per process. Each thread writes counters of its own, so that counting costs no
 //! shared cache line; readers add them up.
 
+pub mod http;
 pub mod info;
 pub mod latency;
 pub mod process;
+pub mod prometheus;
 pub mod rates;
 pub mod slowlog;
 

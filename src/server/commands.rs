@@ -1,6 +1,7 @@
 //! From bytes of a connection to commands that have run: the hot path of an I/O thread.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tarn_resp::{Args as Words, Limits, Parsed};
@@ -12,11 +13,12 @@ use crate::clients::flag;
 use crate::dispatch::args::Args;
 use crate::dispatch::execute::{Call, Ran, write_error};
 use crate::dispatch::gate;
+use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run};
+use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
-use crate::metrics::slowlog::{self, Slow};
 
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
@@ -177,8 +179,9 @@ impl IoThread {
             self.wake_at(Instant::now() + wait, place, connection.session.client.id);
             return Flow::Again;
         }
-        if self.node.clients.monitors() > 0 && !command.spec.flags.has(Flags::SKIP_MONITOR.or(Flags::ADMIN)) {
-            self.feed_monitors(connection, words);
+        let unseen = |flag: Flags| command.spec.flags.has(flag);
+        if self.node.clients.monitors() > 0 && !unseen(Flags::SKIP_MONITOR) && !unseen(Flags::ADMIN) {
+            self.feed_monitors(connection, command, words);
         }
         connection.session.client.ran(command.id, self.now_ms);
         let flow = match command.spec.run {
@@ -186,7 +189,7 @@ impl IoThread {
                 let mut cx =
                     SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.now_ms };
                 let answer = handler(&mut cx, Args::new(words, named));
-                self.take_answer(connection, place, command, answer)
+                self.take_answer(connection, place, command, words, answer)
             }
             _ => self.run_on_keys(connection, place, command, named, words),
         };
@@ -196,7 +199,7 @@ impl IoThread {
                 connection.write_replies.push((before, connection.output.len()));
             }
         }
-        self.clock_out(connection, command, words);
+        self.clock_out(connection, command, words, flow);
         flow
     }
 
@@ -219,9 +222,8 @@ impl IoThread {
             }
             Ran::Offload(why) => {
                 self.lane.counters.offloaded.add(1);
-                let words = words.to_owned_args();
-                let work = Work::Command { command, named, words, db, max_string_len, why };
-                self.submit(connection, place, work);
+                let work = Work::Keys { named, db, max_string_len, why };
+                self.submit(connection, place, command, words, work);
                 Flow::Stop
             }
         }
@@ -231,7 +233,8 @@ impl IoThread {
         &mut self,
         connection: &mut Connection,
         place: usize,
-        command: &Registered,
+        command: &'static Registered,
+        words: Words<'_>,
         answer: crate::error::Result<Answer>,
     ) -> Flow {
         match answer {
@@ -240,7 +243,7 @@ impl IoThread {
                 Flow::Next
             }
             Ok(Answer::Worker(job)) => {
-                self.submit(connection, place, Work::Job(job));
+                self.submit(connection, place, command, words, Work::Job(job));
                 Flow::Stop
             }
             Ok(Answer::After(wait, reply)) => {
@@ -260,10 +263,23 @@ impl IoThread {
         }
     }
 
-    fn submit(&mut self, connection: &mut Connection, place: usize, work: Work) {
+    fn submit(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        command: &'static Registered,
+        words: Words<'_>,
+        work: Work,
+    ) {
         connection.state = State::Working;
-        let id = self.connection_id(connection, place);
-        self.workers.submit(Task { connection: id, protocol: connection.session.protocol, work });
+        self.workers.submit(Task {
+            connection: self.connection_id(connection, place),
+            client: Arc::clone(&connection.session.client),
+            protocol: connection.session.protocol,
+            command,
+            words: words.to_owned_args(),
+            work,
+        });
     }
 
     fn reject(
@@ -281,30 +297,17 @@ impl IoThread {
         Flow::Next
     }
 
-    /// Counts the command and notes it if it was slow. One look at the clock serves this command's end and the next
-    /// one's beginning.
-    fn clock_out(&mut self, connection: &Connection, command: &Registered, words: Words<'_>) {
+    /// Counts the command and notes it if it was slow; a worker does that for what it runs. One look at the clock serves
+    /// this command's end and the next one's beginning.
+    fn clock_out(&mut self, connection: &Connection, command: &Registered, words: Words<'_>, flow: Flow) {
         let end = Instant::now();
         let nanos = end.duration_since(self.last).as_nanos() as u64;
         self.last = end;
-        if let Some(counters) = self.lane.counters.command(command.id) {
-            counters.took(nanos);
-        }
-        let threshold = self.config.slowlog_log_slower_than_micros;
-        let micros = nanos / 1000;
-        if threshold < 0 || micros < threshold as u64 || command.spec.flags.has(Flags::SKIP_SLOWLOG) {
+        if flow == Flow::Stop && matches!(connection.state, State::Working) {
             return;
         }
-        let client = &connection.session.client;
-        let slow = Slow {
-            id: 0,
-            at_secs: self.now_ms / 1000,
-            micros,
-            args: slowlog::shorten(words),
-            addr: client.addr.to_string(),
-            name: client.labels().name,
-        };
-        self.node.metrics.slowlog.push(slow, self.config.slowlog_max_len);
+        let ended = Ended { command, words, client: &connection.session.client, now_ms: self.now_ms, nanos };
+        watch::note(&self.node, &self.config, &self.lane.counters, &ended);
     }
 
     /// Reading from clients that write is slowed in proportion to how full the dirty budget is.
@@ -321,8 +324,10 @@ impl IoThread {
         self.wake_at(Instant::now() + wait, place, connection.session.client.id);
     }
 
-    fn feed_monitors(&self, connection: &Connection, words: Words<'_>) {
+    fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {
         let client = &connection.session.client;
+        let redacted = redact::redacted(command, words);
+        let words = redacted.as_ref().map_or(words, |redacted| redacted.view());
         let line = crate::dispatch::monitor::line(
             self.node.clock.now_us(),
             connection.session.db,

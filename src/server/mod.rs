@@ -27,6 +27,7 @@ use crate::config::{AppendFsync, Config, EngineKind, Live};
 use crate::encoding::SPACES;
 use crate::error::Error;
 use crate::keyspace;
+use crate::metrics;
 use crate::node::{Node, Stop};
 use io_thread::IoThread;
 use listener::Listener;
@@ -50,12 +51,14 @@ pub fn run(config: Config) -> Result<(), ServerError> {
     let listener = Listener::open(&config)?;
     let node = Arc::new(open_node(config)?);
     follow_config(&node);
+    let exporter = metrics::http::start(&node)?;
     let (stop, stopped) = bounded(1);
     let threads = start(&node, listener, stop)?;
     tracing::info!(port = node.config.current().port, "ready to accept connections");
     let reason = wait(&node, &stopped);
     tracing::info!(?reason, "stopping");
     threads.end();
+    exporter.stop();
     node.engine.close().map_err(ServerError::Close)?;
     tracing::info!("everything is on disk, bye");
     Ok(())

@@ -2,29 +2,34 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use tarn_resp::{OwnedArgs, Protocol};
 
 use super::mailbox::{ConnectionId, Mailboxes, Message};
+use crate::clients::Client;
 use crate::dispatch::execute::{Call, Lane, Why, write_error};
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
+use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
 use crate::node::Node;
 
 /// A command that left its I/O thread.
 pub struct Task {
     pub connection: ConnectionId,
+    pub client: Arc<Client>,
     pub protocol: Protocol,
+    pub command: &'static Registered,
+    pub words: OwnedArgs,
     pub work: Work,
 }
 
 pub enum Work {
-    Command {
-        command: &'static Registered,
+    /// The command works on keys.
+    Keys {
         named: usize,
-        words: OwnedArgs,
         db: u16,
         max_string_len: usize,
         why: Why,
@@ -89,19 +94,29 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
 }
 
 fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
-    let Task { protocol, work, .. } = task;
-    match work {
-        Work::Command { command, named, words, db, max_string_len, why } => {
-            let now_ms = lane.node.clock.now_ms();
+    let Task { client, protocol, command, words, work, .. } = task;
+    let begun = Instant::now();
+    let now_ms = lane.node.clock.now_ms();
+    let wrote = match work {
+        Work::Keys { named, db, max_string_len, why } => {
             let call = Call { command, named, words: words.view(), db, protocol, now_ms, max_string_len };
             lane.run_on_worker(call, why, reply)
         }
         Work::Job(job) => {
             match job(&lane.node) {
                 Ok(answer) => answer.write(protocol, &[], reply),
-                Err(error) => write_error(&lane.node, &lane.counters, &error, reply),
+                Err(error) => {
+                    if let Some(counters) = lane.counters.command(command.id) {
+                        counters.failed.add(1);
+                    }
+                    write_error(&lane.node, &lane.counters, &error, reply);
+                }
             }
             false
         }
-    }
+    };
+    let nanos = begun.elapsed().as_nanos() as u64;
+    let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
+    watch::note(&lane.node, &lane.node.config.current(), &lane.counters, &ended);
+    wrote
 }

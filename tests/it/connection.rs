@@ -308,3 +308,41 @@ fn unknown_commands() {
     check(r#""GET\x00" a"#, r#"-"ERR unknown command 'GET', with args beginning with: 'a' ""#);
     check(r#"GET\x00"#, r#"-"ERR unknown command 'GET\\x00', with args beginning with: ""#);
 }
+
+#[test]
+fn client_tracking_is_off() {
+    check("CLIENT TRACKING OFF | CLIENT GETREDIR", "+OK | :-1");
+    check("CLIENT TRACKING FOO", "-ERR syntax error");
+    check3(
+        "CLIENT TRACKINGINFO",
+        r#"["flags" ["off"] "redirect" :-1 "prefixes" []]"#,
+        r#"{"flags" #{"off"} "redirect" :-1 "prefixes" []}"#,
+    );
+    check(
+        "CLIENT CACHING YES",
+        "-ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
+    );
+    tarn_only(
+        "CLIENT TRACKING ON",
+        "-ERR CLIENT TRACKING ON is not supported: this server sends no invalidation messages",
+    );
+}
+
+#[test]
+fn client_help() {
+    check(
+        "CLIENT PAUSE 0 WRITE x",
+        "-ERR unknown subcommand or wrong number of arguments for 'PAUSE'. Try CLIENT HELP.",
+    );
+    check(
+        "CLIENT UNBLOCK 1 TIMEOUT x",
+        "-ERR unknown subcommand or wrong number of arguments for 'UNBLOCK'. Try CLIENT HELP.",
+    );
+    check("CLIENT HELP x", "-ERR wrong number of arguments for 'client|help' command");
+    check("CLIENT HELP | PING", "... | +PONG");
+}
+
+#[test]
+fn hello_names_the_connection_before_it_looks_further() {
+    check("HELLO 2 SETNAME bob FOO | CLIENT GETNAME", r#"-ERR Syntax error in HELLO option 'FOO' | "bob""#);
+}

@@ -35,5 +35,6 @@ mod scan;
 mod server;
 mod startup;
 mod string;
+mod tables;
 mod tidy;
 mod value;

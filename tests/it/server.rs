@@ -1,6 +1,8 @@
 //! The server itself: CONFIG, INFO, SLOWLOG, DEBUG, MONITOR.
 
-use crate::check::{check, check3};
+use crate::check::{check, check_with, check3, tarn_only};
+use crate::harness::{Options, Program, Server, eventually, free_port};
+use crate::value::Value;
 
 #[test]
 fn wait_without_replicas() {
@@ -223,4 +225,157 @@ fn info() {
 fn time_and_lastsave() {
     check("TIME", r#"[%"..." %"..."]"#);
     check("LASTSAVE", ":1..9999999999");
+}
+
+#[test]
+fn config_words() {
+    check("CONFIG SET timeout 1 hz", "-ERR syntax error");
+    check("CONFIG HELP | PING", "... | +PONG");
+    check("CONFIG HELP x", "-ERR wrong number of arguments for 'config|help' command");
+}
+
+#[test]
+fn replication_of_one_server() {
+    check("ROLE", r#"["master" :0 []]"#);
+    check("ROLE x", "-ERR wrong number of arguments for 'role' command");
+    check("REPLICAOF NO ONE | SLAVEOF no one | ROLE", r#"+OK | +OK | ["master" :0 []]"#);
+    tarn_only(
+        "REPLICAOF 127.0.0.1 6380 | SLAVEOF 127.0.0.1 6380",
+        "-ERR this server cannot be a replica; only NO ONE is supported | -ERR this server cannot be a replica; only NO ONE is supported",
+    );
+    check("WAIT 1 1", ":0");
+}
+
+#[test]
+fn wait_blocks_one_client_only() {
+    check("@b WAIT 1 0 | PING | @b PING | PING", "none | +PONG | none | +PONG");
+}
+
+#[test]
+fn version() {
+    check3("LOLWUT VERSION 1", r#""Redis ver. 7.0.15\n""#, r#"=txt:"Redis ver. 7.0.15\n""#);
+}
+
+#[test]
+fn help_of_containers() {
+    check(
+        "SLOWLOG HELP | LATENCY HELP | MEMORY HELP | COMMAND HELP | DEBUG HELP",
+        "... | ... | ... | ... | ...",
+    );
+    check("SLOWLOG HELP x", "-ERR wrong number of arguments for 'slowlog|help' command");
+    check("MEMORY HELP x", "-ERR wrong number of arguments for 'memory|help' command");
+}
+
+#[test]
+fn reports() {
+    check("MEMORY STATS", "...");
+    check("MEMORY DOCTOR", r#"%"...""#);
+    check("LATENCY DOCTOR", r#"%"...""#);
+    check("MEMORY MALLOC-STATS", r#"%"...jemalloc...""#);
+    check("MEMORY MALLOC-STATS x", "-ERR wrong number of arguments for 'memory|malloc-stats' command");
+    check("MEMORY STATS x", "-ERR wrong number of arguments for 'memory|stats' command");
+    check("SET k v | MEMORY USAGE k | MEMORY USAGE k SAMPLES 0", "+OK | :1..1000 | :1..1000");
+    check("MEMORY USAGE k SAMPLES x", "-ERR value is not an integer or out of range");
+}
+
+#[test]
+fn a_histogram_of_calls() {
+    check3(
+        "CONFIG RESETSTAT | ECHO a | ECHO b | LATENCY HISTOGRAM echo nosuch",
+        r#"+OK | "a" | "b" | ["echo" ["calls" :2 "histogram_usec" ...]]"#,
+        r#"+OK | "a" | "b" | {"echo" {"calls" :2 "histogram_usec" ...}}"#,
+    );
+    check3("CONFIG RESETSTAT | LATENCY HISTOGRAM lolwut", "+OK | []", "+OK | {}");
+}
+
+#[test]
+fn slow_commands_are_logged_without_secrets() {
+    check_with(
+        &[("slowlog-log-slower-than", "0")],
+        "SLOWLOG RESET | ECHO hello | SLOWLOG GET 2",
+        r#"+OK | "hello" | [[... ... ... ["ECHO" "hello"] %"127.0.0.1:..." ""] [... ... ... ["SLOWLOG" "RESET"] %"127.0.0.1:..." ""]]"#,
+    );
+    check_with(
+        &[("slowlog-log-slower-than", "0")],
+        "AUTH default secret | CONFIG SET masterauth secret | SLOWLOG GET 2",
+        r#"+OK | +OK | [[... ... ... ["CONFIG" "SET" "masterauth" "(redacted)"] ... ...] [... ... ... ["AUTH" "(redacted)" "(redacted)"] ... ...]]"#,
+    );
+}
+
+#[test]
+fn monitors_see_no_secrets() {
+    check(
+        "@b PING | MONITOR | @b AUTH default secret | !recv | @b CONFIG GET timeout | @b ECHO x | !recv",
+        r#"+PONG | +OK | +OK | +... [0 127.0.0.1:...] "AUTH" "(redacted)" "(redacted)" | ... | "x" | +... [0 127.0.0.1:...] "ECHO" "x""#,
+    );
+}
+
+#[test]
+fn command_statistics() {
+    check(
+        "CONFIG RESETSTAT | GET a | GET a | FOO | SET | INFO commandstats errorstats",
+        r##"+OK | nil | nil | -... | -... | %"# Commandstats\r\n...cmdstat_get:calls=2,usec=...,usec_per_call=...,rejected_calls=0,failed_calls=0\r\n...\r\n# Errorstats\r\nerrorstat_ERR:count=2\r\n""##,
+    );
+    check(
+        "CONFIG RESETSTAT | GET a | SET a b | GET a | INFO stats",
+        r##"+OK | nil | +OK | "b" | %"# Stats\r\n...keyspace_hits:1\r\nkeyspace_misses:1\r\n...""##,
+    );
+}
+
+#[test]
+fn saving_needs_a_disk() {
+    let memory = Server::start(Options::new(Program::Memory));
+    let refused = Value::Error(b"ERR the engine keeps nothing on disk, so there is nothing to save".to_vec());
+    assert_eq!(memory.conn().call(&["SAVE"]), refused);
+    assert_eq!(memory.conn().call(&["BGSAVE"]), refused);
+}
+
+#[test]
+fn a_saved_copy_opens_as_a_database() {
+    let server = Server::start(Options::new(Program::Rocksdb));
+    let mut conn = server.conn();
+    assert_eq!(conn.call(&["SET", "k", "before"]), Value::ok());
+    assert_eq!(conn.call(&["SAVE"]), Value::ok());
+    assert_eq!(conn.call(&["SET", "k", "after"]), Value::ok());
+    assert_eq!(conn.call(&["BGSAVE"]), Value::Simple(b"Background saving started".to_vec()));
+    let info = |conn: &mut crate::conn::Conn| conn.call(&["INFO", "persistence"]).to_string();
+    eventually("two copies are complete", || info(&mut conn).contains("rdb_saves:2"));
+    assert!(info(&mut conn).contains("rdb_bgsave_in_progress:0"));
+    let mut copies: Vec<_> =
+        std::fs::read_dir(server.dir().join("backups")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    copies.sort();
+    assert_eq!(copies.len(), 2, "{copies:?}");
+    for (copy, value) in copies.iter().zip(["before", "after"]) {
+        let opened = Server::start(Options::new(Program::Rocksdb).with("dir", copy.to_str().unwrap()));
+        assert_eq!(opened.conn().call(&["GET", "k"]), Value::bulk(value));
+    }
+}
+
+#[test]
+fn shutdown_stops_the_server() {
+    for words in [&["SHUTDOWN"][..], &["SHUTDOWN", "NOSAVE"], &["SHUTDOWN", "SAVE", "NOW", "FORCE"]] {
+        let mut server = Server::start(Options::new(Program::Memory));
+        let mut conn = server.conn();
+        conn.send(words);
+        assert!(conn.closes(), "{words:?}");
+        assert!(server.wait_exit().success(), "{words:?}");
+    }
+}
+
+#[test]
+fn metrics_over_http() {
+    use std::io::{Read, Write};
+    let port = free_port();
+    let server = Server::start(Options::new(Program::Memory).with("metrics-port", &port.to_string()));
+    assert_eq!(server.conn().call(&["SET", "k", "v"]), Value::ok());
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    for line in
+        ["tarn_commands_total{command=\"set\"} 1", "tarn_db_keys{db=\"0\"} 1", "tarn_engine_writes_stopped 0"]
+    {
+        assert!(page.lines().any(|found| found == line), "{line}: {page}");
+    }
 }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::node::Node;
 
+pub use sections::key_counts;
+
 /// A section: its name as an argument, its heading, whether it is shown unless asked for.
 struct Section {
     name: &'static str,

@@ -2,6 +2,7 @@
 
 mod layers;
 mod links;
+mod tested;
 mod text;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! DEBUG: what test suites need. Closed unless `enable-debug-command` opens it.
 
+mod data;
+
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -29,11 +31,15 @@ type Run = fn(&mut SessionCx<'_>, Args<'_>) -> Result<Answer>;
 /// Subcommands, the number of words that may follow them, and what they do.
 const SUBCOMMANDS: &[(&str, std::ops::RangeInclusive<usize>, Run)] = &[
     ("change-repl-id", 0..=0, done),
+    ("digest", 0..=0, data::digest),
+    ("digest-value", 0..=usize::MAX, data::digest_value),
     ("error", 1..=1, error),
     ("help", 0..=0, help_text),
     ("loadaof", 0..=0, reload),
     ("log", 1..=1, log),
+    ("object", 1..=1, data::object),
     ("pause-cron", 1..=1, done),
+    ("populate", 1..=3, data::populate),
     ("protocol", 1..=1, protocol),
     ("quicklist-packed-threshold", 1..=1, done),
     ("reload", 0..=3, reload),
@@ -168,12 +174,18 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "CHANGE-REPL-ID, PAUSE-CRON <0|1>, QUICKLIST-PACKED-THRESHOLD <size>,",
             "REPLYBUFFER <option> <value>, SET-DISABLE-DENY-SCRIPTS <0|1>, SET-SKIP-CHECKSUM-VALIDATION <0|1>",
             "    Accepted; there is nothing to switch.",
+            "DIGEST, DIGEST-VALUE <key> [<key> ...]",
+            "    A signature of all data, or of the values of keys.",
             "ERROR <string>",
             "    Answers with this error.",
             "LOADAOF, RELOAD [MERGE] [NOFLUSH] [NOSAVE]",
             "    Makes everything durable on the device.",
             "LOG <message>",
             "    Writes into the log.",
+            "OBJECT <key>",
+            "    What is known of a value.",
+            "POPULATE <count> [<prefix>] [<size>]",
+            "    Makes keys <prefix>:<number> that do not exist yet.",
             "PROTOCOL <type>",
             "    Answers with a value of that type: string, integer, double, bignum, null, array, set,",
             "    map, attrib, push, verbatim, true, false.",

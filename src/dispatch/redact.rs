@@ -1,0 +1,64 @@
+//! Passwords do not appear in MONITOR and SLOWLOG.
+
+use tarn_resp::{Args as Words, OwnedArgs};
+
+use super::registry::Registered;
+use crate::config::table;
+
+const INSTEAD: &[u8] = b"(redacted)";
+
+/// The words without secrets, if the command has any.
+pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
+    match command.full_name.as_str() {
+        "auth" => Some(replace(words, |at| at > 0)),
+        "hello" => {
+            let auth = words.iter().position(|word| word.eq_ignore_ascii_case(b"auth"))?;
+            Some(replace(words, |at| at == auth + 1 || at == auth + 2))
+        }
+        "config|set" => {
+            let is_secret = |at: usize| {
+                // Names stand at even places behind the two words of the command, values behind them.
+                let name = words.get(at.wrapping_sub(1)).unwrap_or(&[]);
+                at >= 3 && at % 2 == 1 && table::find(name).is_some_and(|option| option.sensitive)
+            };
+            (0..words.len()).any(is_secret).then(|| replace(words, is_secret))
+        }
+        _ => None,
+    }
+}
+
+fn replace(words: Words<'_>, is_secret: impl Fn(usize) -> bool) -> OwnedArgs {
+    words.iter().enumerate().map(|(at, word)| if is_secret(at) { INSTEAD } else { word }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::gate;
+
+    fn shown(line: &str) -> String {
+        let words: OwnedArgs = line.split(' ').collect();
+        let (command, _) = gate::find(words.view()).unwrap();
+        let shown = redacted(command, words.view()).unwrap_or(words);
+        let words: Vec<String> = shown.view().iter().map(|word| word.escape_ascii().to_string()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn secrets_are_replaced_and_nothing_else() {
+        for (line, expected) in [
+            ("AUTH pw", "AUTH (redacted)"),
+            ("auth user pw", "auth (redacted) (redacted)"),
+            ("HELLO 3 AUTH user pw SETNAME bob", "HELLO 3 AUTH (redacted) (redacted) SETNAME bob"),
+            ("HELLO 3 SETNAME auth2", "HELLO 3 SETNAME auth2"),
+            (
+                "CONFIG SET timeout 0 requirepass pw hz 10",
+                "CONFIG SET timeout 0 requirepass (redacted) hz 10",
+            ),
+            ("CONFIG SET timeout 0 hz 10", "CONFIG SET timeout 0 hz 10"),
+            ("ECHO requirepass", "ECHO requirepass"),
+        ] {
+            assert_eq!(shown(line), expected);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The tables of commands against redis-server's own: what COMMAND INFO and COMMAND DOCS say of every command that both
+//! have, in both protocols.
+
+use std::collections::BTreeMap;
+
+use crate::conn::Conn;
+use crate::harness::{Options, Program, Server, pool};
+use crate::value::Value;
+
+/// Of another time or place than redis-server 7.0: only here.
+const ONLY_HERE: &[&str] = &["client|no-touch", "client|setinfo"];
+
+/// Fields of COMMAND DOCS that are the same on both servers; summaries are in other words, arguments are left out.
+const SAME_DOCS: &[&str] = &["since", "group", "complexity", "doc_flags", "deprecated_since", "replaced_by"];
+
+fn text(value: &Value) -> String {
+    value.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).unwrap_or_default()
+}
+
+/// The same value with every set (and array of words, which RESP2 sends for one) in one order.
+fn settled(value: &Value) -> Value {
+    let sorted = |items: &[Value]| {
+        let mut items: Vec<Value> = items.iter().map(settled).collect();
+        if items.iter().all(|item| matches!(item, Value::Simple(_) | Value::Bulk(_))) && items.len() != 2 {
+            items.sort();
+        }
+        items
+    };
+    match value {
+        Value::Array(items) => Value::Array(sorted(items)),
+        Value::Set(items) => {
+            let mut items = sorted(items);
+            items.sort();
+            Value::Set(items)
+        }
+        Value::Map(pairs) => Value::Map(pairs.iter().map(|(k, v)| (settled(k), settled(v))).collect()),
+        other => other.clone(),
+    }
+}
+
+/// COMMAND INFO of everything, subcommands by their full names. The last part of an entry, its subcommands, is taken off.
+fn infos(conn: &mut Conn) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    let mut left = match conn.call(&["COMMAND"]) {
+        Value::Array(entries) => entries,
+        other => panic!("COMMAND answered {other}"),
+    };
+    while let Some(Value::Array(mut entry)) = left.pop() {
+        let subcommands = entry.pop().expect("ten parts");
+        left.extend(subcommands.items().expect("subcommands").to_vec());
+        found.insert(text(&entry[0]), settled(&Value::Array(entry)));
+    }
+    found
+}
+
+/// COMMAND DOCS of everything, subcommands included, as far as it is to be the same.
+fn docs(conn: &mut Conn) -> BTreeMap<String, BTreeMap<String, Value>> {
+    let mut found = BTreeMap::new();
+    let mut left = pairs(&conn.call(&["COMMAND", "DOCS"]));
+    while let Some((name, doc)) = left.pop() {
+        let fields = pairs(&doc);
+        if let Some((_, subcommands)) = fields.iter().find(|(field, _)| field == "subcommands") {
+            left.extend(pairs(subcommands));
+        }
+        let kept = fields.into_iter().filter(|(field, _)| SAME_DOCS.contains(&field.as_str()));
+        found.insert(name, kept.map(|(field, value)| (field, settled(&value))).collect());
+    }
+    found
+}
+
+fn pairs(value: &Value) -> Vec<(String, Value)> {
+    match value {
+        Value::Map(pairs) => pairs.iter().map(|(k, v)| (text(k), v.clone())).collect(),
+        Value::Array(flat) => flat.chunks(2).map(|pair| (text(&pair[0]), pair[1].clone())).collect(),
+        other => panic!("{other} is no map"),
+    }
+}
+
+fn compare<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    tarn: &BTreeMap<String, T>,
+    redis: &BTreeMap<String, T>,
+    show: impl Fn(&T) -> String,
+) {
+    let mut wrong = Vec::new();
+    for (name, ours) in tarn {
+        match redis.get(name) {
+            Some(theirs) if ours == theirs => {}
+            Some(theirs) => {
+                wrong.push(format!("{name}\n    tarn:  {}\n    redis: {}", show(ours), show(theirs)))
+            }
+            None if ONLY_HERE.contains(&name.as_str()) => {}
+            None => wrong.push(format!("{name} is unknown to redis-server")),
+        }
+    }
+    assert!(wrong.is_empty(), "{what} differs for {} commands:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_tables_say_what_redis_says() {
+    let tarn = pool::take(Program::Memory);
+    let redis = Server::start(Options::new(Program::Redis));
+    let connections = [(tarn.server.conn(), redis.conn()), (tarn.server.conn3(), redis.conn3())];
+    for (mut tarn, mut redis) in connections {
+        compare("COMMAND INFO", &infos(&mut tarn), &infos(&mut redis), ToString::to_string);
+        compare("COMMAND DOCS", &docs(&mut tarn), &docs(&mut redis), |doc| format!("{doc:?}"));
+    }
+}
