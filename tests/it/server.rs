@@ -1,7 +1,7 @@
 //! The server itself: CONFIG, INFO, SLOWLOG, DEBUG, MONITOR.
 
 use crate::check::{check, check_with, check3, tarn_only};
-use crate::harness::{Options, Program, Server, eventually, free_port};
+use crate::harness::{Options, Program, Server, free_port};
 use crate::value::Value;
 
 #[test]
@@ -320,46 +320,6 @@ fn command_statistics() {
         "CONFIG RESETSTAT | GET a | SET a b | GET a | INFO stats",
         r##"+OK | nil | +OK | "b" | %"# Stats\r\n...keyspace_hits:1\r\nkeyspace_misses:1\r\n...""##,
     );
-}
-
-#[test]
-fn saving_needs_a_disk() {
-    let memory = Server::start(Options::new(Program::Memory));
-    let refused = Value::Error(b"ERR the engine keeps nothing on disk, so there is nothing to save".to_vec());
-    assert_eq!(memory.conn().call(&["SAVE"]), refused);
-    assert_eq!(memory.conn().call(&["BGSAVE"]), refused);
-}
-
-#[test]
-fn a_saved_copy_opens_as_a_database() {
-    let server = Server::start(Options::new(Program::Rocksdb));
-    let mut conn = server.conn();
-    assert_eq!(conn.call(&["SET", "k", "before"]), Value::ok());
-    assert_eq!(conn.call(&["SAVE"]), Value::ok());
-    assert_eq!(conn.call(&["SET", "k", "after"]), Value::ok());
-    assert_eq!(conn.call(&["BGSAVE"]), Value::Simple(b"Background saving started".to_vec()));
-    let info = |conn: &mut crate::conn::Conn| conn.call(&["INFO", "persistence"]).to_string();
-    eventually("two copies are complete", || info(&mut conn).contains("rdb_saves:2"));
-    assert!(info(&mut conn).contains("rdb_bgsave_in_progress:0"));
-    let mut copies: Vec<_> =
-        std::fs::read_dir(server.dir().join("backups")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    copies.sort();
-    assert_eq!(copies.len(), 2, "{copies:?}");
-    for (copy, value) in copies.iter().zip(["before", "after"]) {
-        let opened = Server::start(Options::new(Program::Rocksdb).with("dir", copy.to_str().unwrap()));
-        assert_eq!(opened.conn().call(&["GET", "k"]), Value::bulk(value));
-    }
-}
-
-#[test]
-fn shutdown_stops_the_server() {
-    for words in [&["SHUTDOWN"][..], &["SHUTDOWN", "NOSAVE"], &["SHUTDOWN", "SAVE", "NOW", "FORCE"]] {
-        let mut server = Server::start(Options::new(Program::Memory));
-        let mut conn = server.conn();
-        conn.send(words);
-        assert!(conn.closes(), "{words:?}");
-        assert!(server.wait_exit().success(), "{words:?}");
-    }
 }
 
 #[test]

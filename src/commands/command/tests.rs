@@ -20,7 +20,7 @@ fn a_command_is_described_in_both_protocols() {
     let mut kit = Kit::new();
     assert_eq!(
         kit.run("COMMAND INFO echo nosuch client|id"),
-        "[[\"echo\" :2 [+loading +stale +fast] :0 :0 :0 [+@fast +@connection] [] [] []] nil[] \
+        "[[\"echo\" :2 [+loading +stale +fast] :0 :0 :0 [+@fast +@connection] [] [] []] nil \
          [\"client|id\" :2 [+noscript +loading +stale] :0 :0 :0 [+@slow +@connection] [] [] []]]"
     );
     kit.resp3();

@@ -160,12 +160,12 @@ mod tests {
         let (mut a, mut b) = (open(), open());
         assert_eq!(a.run("DEBUG DIGEST"), NOTHING);
         a.run("SET x 1 | SET y 2 | SELECT 3 | SET x 1");
-        b.run("SELECT 3 | SET x 9 | SET x 1 | SELECT 0 | SET y 2 | SET x 1 | SET z 1 | DEL z");
+        b.run("SELECT 3 | SET x 9 | SET x 1 | SELECT 0 | SET y 2 | SET x 1 | SET z 1 | GETDEL z");
         let digest = a.run("DEBUG DIGEST");
         assert_ne!(digest, NOTHING);
         assert_eq!(digest.len(), 41);
         assert_eq!(b.run("DEBUG DIGEST"), digest);
-        for change in ["SET y 3", "EXPIRE y 100", "SELECT 1 | SET y 2"] {
+        for change in ["SET y 3", "SET y 2 EX 100", "SELECT 1 | SET y 2"] {
             let mut changed = open();
             changed.run("SELECT 3 | SET x 1 | SELECT 0 | SET x 1 | SET y 2");
             assert_eq!(changed.run("DEBUG DIGEST"), digest);
