@@ -64,7 +64,6 @@ impl Sweeper {
     /// Whether something due was left for the next turn.
     fn turn(&mut self) -> Result<bool> {
         let node = Arc::clone(&self.lane.node);
-        node.metrics.sample(Instant::now());
         let mut backlog = false;
         if node.active_expire.load(std::sync::atomic::Ordering::Relaxed) {
             let until = Instant::now() + STEP;
