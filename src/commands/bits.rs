@@ -20,6 +20,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N)")
         .summary("Counts the bits that are set in a string or a part of it."),
     write("bitfield", Arity::AtLeast(2), Keys::at(1, CHANGE.or(KeyFlags::VARIABLE_FLAGS)), bitfield)
+        .key_note("This command allows both access and modification of the key")
         .group(Group::Bitmap)
         .denyoom()
         .since("3.2.0")

@@ -353,6 +353,12 @@ impl Spec {
         self
     }
 
+    /// What the flags of its first key cannot say.
+    pub const fn key_note(mut self, note: &'static str) -> Spec {
+        self.keys = self.keys.note(note);
+        self
+    }
+
     pub const fn tips(mut self, tips: &'static [&'static str]) -> Spec {
         self.tips = tips;
         self

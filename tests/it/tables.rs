@@ -10,8 +10,9 @@ use crate::value::Value;
 /// Of another time or place than redis-server 7.0: only here.
 const ONLY_HERE: &[&str] = &["client|no-touch", "client|setinfo"];
 
-/// Fields of COMMAND DOCS that are the same on both servers; summaries are in other words, arguments are left out.
-const SAME_DOCS: &[&str] = &["since", "group", "complexity", "doc_flags", "deprecated_since", "replaced_by"];
+/// Fields of COMMAND DOCS that are the same on both servers; summaries and complexities are in other words,
+/// arguments are left out.
+const SAME_DOCS: &[&str] = &["since", "group", "doc_flags", "deprecated_since", "replaced_by"];
 
 fn text(value: &Value) -> String {
     value.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).unwrap_or_default()

@@ -62,6 +62,7 @@ pub const COMMANDS: &[Spec] = &[
     .complexity("O(1)")
     .summary("Returns the value of a string and deletes the key."),
     write("getex", Arity::AtLeast(2), Keys::at(1, CHANGE), getex)
+        .key_note("RW and UPDATE because it changes the TTL")
         .group(Group::String)
         .fast()
         .since("6.2.0")
@@ -134,6 +135,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Sets a string that expires, in milliseconds."),
     write("set", Arity::AtLeast(3), Keys::at(1, CHANGE.or(KeyFlags::VARIABLE_FLAGS)), set)
+        .key_note("RW and ACCESS due to the optional `GET` argument")
         .group(Group::String)
         .denyoom()
         .since("1.0.0")

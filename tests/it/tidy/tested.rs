@@ -17,7 +17,8 @@ fn has_line(source: &str, name: &str) -> bool {
         let (before, after) = (&source[..at], &source[at + name.len()..]);
         let begins = before.ends_with('"')
             || before.ends_with("| ")
-            || before.rsplit(' ').nth(1).is_some_and(|word| word.starts_with('@') || word.starts_with("\"@"));
+            || before.ends_with(' ')
+                && before.trim_end().rsplit([' ', '"']).next().is_some_and(|word| word.starts_with('@'));
         begins && after.starts_with([' ', '"'])
     })
 }
