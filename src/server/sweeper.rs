@@ -1,5 +1,5 @@
 //! Background care of the keyspace, on a thread of its own so that no I/O thread spends time on it: reaping what has
-//! expired, removing what FLUSHDB left behind, keeping the reserve of versions and the clock's floor on record.
+//! expired, keeping the reserve of versions and the clock's floor on record.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,12 +23,16 @@ const STEP: Duration = Duration::from_millis(5);
 const BATCH: usize = 64;
 /// Clocks are put on record this often.
 const CLOCK_EVERY: Duration = Duration::from_secs(1);
+/// A command that ran for long may commit an expiry below a mark; marks are forgotten this often to find it.
+const MARKS_LAST: Duration = Duration::from_secs(60);
 
 struct Sweeper {
     lane: Lane,
     /// Nothing is left to reap before this, per bucket. Spares the walk over the tombstones of what was.
     low_water_ms: Vec<u64>,
     next_bucket: u8,
+    /// When the marks were last forgotten.
+    marks_since: Instant,
     clock_noted: Instant,
     clock_needed: bool,
 }
@@ -40,6 +44,7 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
         lane: Lane::new(node, counters),
         low_water_ms: vec![0; usize::from(EXPIRE_BUCKETS)],
         next_bucket: 0,
+        marks_since: Instant::now(),
         clock_noted: Instant::now(),
         clock_needed: false,
     };
@@ -65,6 +70,10 @@ impl Sweeper {
     fn turn(&mut self) -> Result<bool> {
         let node = Arc::clone(&self.lane.node);
         let mut backlog = false;
+        if self.marks_since.elapsed() >= MARKS_LAST {
+            self.marks_since = Instant::now();
+            self.low_water_ms.fill(0);
+        }
         if node.active_expire.load(std::sync::atomic::Ordering::Relaxed) {
             let until = Instant::now() + STEP;
             let mut quiet = 0;
@@ -78,7 +87,6 @@ impl Sweeper {
                 }
             }
         }
-        self.drop_databases()?;
         self.extend_versions()?;
         self.note_clock()?;
         node.engine.flush()?;
@@ -98,8 +106,7 @@ impl Sweeper {
         }
         let more = due.len() == BATCH;
         if let Some(mark) = self.low_water_ms.get_mut(usize::from(bucket)) {
-            // A key may still be given a time that has passed already, but never one before the start of this
-            // turn's second: EXPIRE with a past time deletes at once.
+            // A time that has passed deletes at once, so new expiries lie behind the clock of their command.
             *mark = if more {
                 due.last().map_or(from_ms, |last| last.at_ms)
             } else {
@@ -136,9 +143,5 @@ impl Sweeper {
             cx.put(SYSTEM, key, &[&number.to_be_bytes()]);
             Ok(())
         })
-    }
-
-    fn drop_databases(&mut self) -> Result<()> {
-        Ok(())
     }
 }
