@@ -16,7 +16,7 @@ use crate::metrics::Metrics;
 pub struct Node {
     pub config: Live,
     pub engine: AnyEngine,
-    pub keyspace: Keyspace,
+    pub keyspace: Arc<Keyspace>,
     pub locks: Locks,
     pub clock: Clock,
     pub clients: Clients,
@@ -57,13 +57,19 @@ pub enum Stop {
 }
 
 impl Node {
-    pub fn new(config: Live, engine: AnyEngine, keyspace: Keyspace, clock: Clock, run_id: String) -> Node {
+    pub fn new(
+        config: Live,
+        engine: AnyEngine,
+        keyspace: impl Into<Arc<Keyspace>>,
+        clock: Clock,
+        run_id: String,
+    ) -> Node {
         let started_ms = clock.now_ms();
         let cluster_enabled = config.current().cluster_enabled;
         Node {
             config,
             engine,
-            keyspace,
+            keyspace: keyspace.into(),
             locks: Locks::default(),
             clock,
             clients: Clients::default(),

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::slot::SLOTS;
 use super::{Cursor, Malformed};
 
 /// A row's key. Most fit the inline part, so that building one allocates nothing.
@@ -37,6 +38,17 @@ pub fn meta_position(db: u32, slot: u16, hash48: u64) -> RowKey {
     // The top two bytes of a 48-bit number are zero.
     row.extend_from_slice(hash48.to_be_bytes().split_at(2).1);
     row
+}
+
+/// First key of a physical database's rows and the key behind the last, in every space whose rows begin with it.
+pub fn database(db: u32) -> (RowKey, RowKey) {
+    let at = |slot: u16| {
+        let mut row = RowKey::new();
+        row.extend_from_slice(&db.to_be_bytes());
+        row.extend_from_slice(&slot.to_be_bytes());
+        row
+    };
+    (at(0), at(SLOTS))
 }
 
 /// A metadata row's key, taken apart.
@@ -132,6 +144,11 @@ pub fn expire_position(bucket: u8, at_ms: u64) -> RowKey {
     row
 }
 
+/// Behind everything of that bucket.
+pub fn expire_end(bucket: u8) -> RowKey {
+    RowKey::from_slice(&[bucket.saturating_add(1)])
+}
+
 pub fn expire_bucket(slot: u16) -> u8 {
     (slot >> 8) as u8
 }
@@ -182,6 +199,22 @@ mod tests {
             expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k")[..],
             *b"\x12\0\0\0\0\0\0\x01\x02\x01\0\0\0\x01\x12\x34k"
         );
+    }
+
+    #[test]
+    fn the_rows_of_a_database_are_a_range() {
+        for db in [0, 7, u32::MAX] {
+            let (start, end) = database(db);
+            let rows = [
+                meta(db, 0, 0, b""),
+                meta(db, SLOTS - 1, HASH48_MAX, b"\xff"),
+                collection(db, 0, b"", 0),
+                collection(db, SLOTS - 1, b"\xff", u64::MAX),
+            ];
+            assert!(rows.iter().all(|row| *row >= start && *row < end));
+        }
+        assert!(meta(7, SLOTS - 1, HASH48_MAX, b"") < database(8).0);
+        assert!(meta(7, 0, 0, b"") >= database(6).1);
     }
 
     #[test]

@@ -57,6 +57,23 @@ pub fn database(logical: u16) -> SystemKey {
     key
 }
 
+/// First and past-the-last key of the rows that map databases.
+pub fn all_databases() -> (SystemKey, SystemKey) {
+    (one(tag::DATABASE), one(tag::DATABASE + 1))
+}
+
+/// The logical number of a row that maps one.
+pub fn read_database(row: &[u8]) -> Result<u16, Malformed> {
+    let mut cursor = Cursor(row);
+    cursor.u8("tag of a database")?;
+    cursor.u16("number of a database")
+}
+
+/// The physical number that a row maps one to.
+pub fn read_physical(value: &[u8]) -> Result<u32, Malformed> {
+    u32::try_from(read_u64(value)?).map_err(|_| Malformed("physical number of a database"))
+}
+
 /// Keys of a physical database in one stripe, u64.
 pub fn key_count(db: u32, stripe: u16) -> SystemKey {
     let mut key = one(tag::KEY_COUNT);
@@ -104,7 +121,7 @@ pub fn read_u64(value: &[u8]) -> Result<u64, Malformed> {
 pub fn group_len(row: &[u8]) -> usize {
     match row.first() {
         Some(&tag::KEY_COUNT) => row.len().min(5),
-        Some(&tag::DROPPED) => 1,
+        Some(&(tag::DROPPED | tag::DATABASE)) => 1,
         _ => row.len(),
     }
 }
@@ -120,5 +137,10 @@ mod tests {
         assert_eq!(dropped(3)[..], *b"x\0\0\0\x03");
         assert_eq!(read_key_count(&key_count(2, 255)), Ok(255));
         assert_eq!(read_dropped(&dropped(3)), Ok(3));
+        assert_eq!(read_database(&database(15)), Ok(15));
+        assert_eq!(read_physical(&7u64.to_be_bytes()), Ok(7));
+        assert!(read_physical(&u64::MAX.to_be_bytes()).is_err());
+        let (start, end) = all_databases();
+        assert!(start < database(0) && database(u16::MAX) < end);
     }
 }

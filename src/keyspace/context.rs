@@ -5,9 +5,11 @@
 
 use std::ops::ControlFlow;
 
+use smallvec::SmallVec;
 use tarn_engine::{AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
 
 use super::Keyspace;
+use super::versions::Building;
 use crate::encoding::slot;
 use crate::error::{Error, Result};
 use crate::reply::{Reply, Span};
@@ -107,9 +109,11 @@ pub struct Tally {
 
 /// What must happen after the commit.
 #[derive(Debug, Default)]
-pub struct Effects {
+pub struct Effects<'a> {
     /// Databases that have a new physical number.
     pub remapped: Vec<Db>,
+    /// Versions that become live with the commit: to be dropped after it.
+    pub building: SmallVec<[Building<'a>; 1]>,
 }
 
 /// Reading, whichever context it is.
@@ -192,7 +196,7 @@ impl<'a> ReadCx<'a> {
 pub struct WriteCx<'a> {
     pub env: Env<'a>,
     pub(super) txn: AnyWrite<'a>,
-    pub effects: Effects,
+    pub effects: Effects<'a>,
     arena: &'a mut Vec<u8>,
     tally: Tally,
 }
@@ -221,16 +225,19 @@ impl<'a> WriteCx<'a> {
     }
 
     /// A version that no collection ever had.
-    pub fn new_version(&self) -> Result<u64> {
-        self.env.keyspace.versions.allocate().ok_or_else(|| {
+    pub fn new_version(&mut self) -> Result<u64> {
+        let building = self.env.keyspace.versions.begin().ok_or_else(|| {
             Error::Engine(tarn_engine::Error::Unavailable(
                 "no collection version is left in the reserve".into(),
             ))
-        })
+        })?;
+        let version = building.version();
+        self.effects.building.push(building);
+        Ok(version)
     }
 
     /// The transaction, what must happen once it is committed, and what it found.
-    pub fn finish(self) -> (AnyWrite<'a>, Effects, Tally) {
+    pub fn finish(self) -> (AnyWrite<'a>, Effects<'a>, Tally) {
         (self.txn, self.effects, self.tally)
     }
 }

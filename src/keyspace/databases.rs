@@ -13,32 +13,45 @@ use crate::error::{Error, Result};
 pub const FIRST_FRESH_PHYSICAL: u64 = 1 << 16;
 
 /// The map in memory, true while the caller holds a stripe lock: whoever changes it holds all of them.
+///
+/// Clients may use the first `count`. More are on record where the server ran with more before: their keys are kept.
 #[derive(Debug)]
 pub struct Databases {
     physical: Vec<AtomicU32>,
+    count: usize,
 }
 
 impl Databases {
-    pub fn new(physical: impl IntoIterator<Item = u32>) -> Databases {
-        Databases { physical: physical.into_iter().map(AtomicU32::new).collect() }
+    /// The numbers of logical databases from 0 on, of which clients may use `count`.
+    pub fn new(physical: impl IntoIterator<Item = u32>, count: usize) -> Databases {
+        Databases { physical: physical.into_iter().map(AtomicU32::new).collect(), count }
     }
 
     pub fn count(&self) -> usize {
-        self.physical.len()
+        self.count
     }
 
     pub fn get(&self, logical: u16) -> Option<Db> {
+        self.recorded(logical).filter(|_| usize::from(logical) < self.count)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Db> + '_ {
+        (0..=u16::MAX).map_while(|logical| self.get(logical))
+    }
+
+    fn recorded(&self, logical: u16) -> Option<Db> {
         let physical = self.physical.get(usize::from(logical))?.load(Ordering::Acquire);
         Some(Db { logical, physical })
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Db> + '_ {
-        (0..self.physical.len() as u16).filter_map(|logical| self.get(logical))
-    }
-
-    /// The logical database that has this number now, if any.
+    /// The logical database that has this number now. None is a number that was dropped.
     pub fn owner(&self, physical: u32) -> Option<Db> {
-        self.iter().find(|db| db.physical == physical)
+        let mut on_record = (0..=u16::MAX).map_while(|logical| self.recorded(logical));
+        on_record.find(|db| db.physical == physical).or_else(|| {
+            // Beyond the record every database has its own number.
+            let logical = u16::try_from(physical).ok()?;
+            (usize::from(logical) >= self.physical.len()).then_some(Db { logical, physical })
+        })
     }
 
     /// After the commit that put the rows.

@@ -5,7 +5,9 @@
 
 pub mod context;
 pub mod databases;
+pub mod drop;
 pub mod entry;
+pub mod filter;
 pub mod reap;
 pub mod scan;
 pub mod start;

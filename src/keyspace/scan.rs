@@ -1,20 +1,23 @@
-//! Walking the keys of a database: SCAN's stateless cursors, KEYS, and random picks.
+//! Walking the keys of a database: SCAN's stateless cursors, KEYS, slots, and random picks.
 //!
 //! A cursor is `slot << 48 | hash48`: the place before every key of that slot and hash. What exists through a whole
 //! scan is returned, on any node and after any restart; keys with one hash are never split over two calls.
+//!
+//! Stripes without keys are known from their counters and passed over, so that an almost empty database costs no
+//! walk over all slots. A key that exists throughout is counted throughout, so none is missed by that.
 
 use std::ops::ControlFlow;
 
-use super::context::{Db, View};
-use super::{STRIPES, databases, first_slot, stripe_of};
+use super::context::{Db, Env, Place, View, draws};
+use super::{databases, first_slot, stripe_of};
 use crate::encoding::META;
 use crate::encoding::meta::{Header, Kind};
-use crate::encoding::rows::{self, HASH48_MAX};
+use crate::encoding::rows::{self, HASH48_MAX, MetaRow, RowKey};
 use crate::encoding::slot::SLOTS;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// Rows read per engine call, so that no call is long.
-const CHUNK_ROWS: usize = 1_024;
+/// Among so few keys a random one is counted to; among more it is found by its hash.
+const FEW_KEYS: u64 = 64;
 
 /// What a walk shows of a live key.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +35,7 @@ struct Cursor {
 }
 
 impl Cursor {
+    /// None for a number that no scan returns: it is behind everything.
     fn from_client(cursor: u64) -> Option<Cursor> {
         let slot = u16::try_from(cursor >> 48).ok().filter(|slot| *slot < SLOTS)?;
         Some(Cursor { slot, hash48: cursor & HASH48_MAX })
@@ -41,178 +45,209 @@ impl Cursor {
         u64::from(self.slot) << 48 | self.hash48
     }
 
-    /// The place behind all keys of this slot and hash.
-    fn after(self) -> Option<Cursor> {
-        if self.hash48 < HASH48_MAX {
-            return Some(Cursor { hash48: self.hash48 + 1, ..self });
-        }
-        (self.slot + 1 < SLOTS).then_some(Cursor { slot: self.slot + 1, hash48: 0 })
+    /// Before the first key of a slot.
+    fn slot(slot: u16) -> Cursor {
+        Cursor { slot, hash48: 0 }
     }
+
+    fn stripe(stripe: u16) -> Cursor {
+        Cursor::slot(first_slot(stripe))
+    }
+
+    fn of(row: &MetaRow<'_>) -> Cursor {
+        Cursor { slot: row.slot, hash48: row.hash48 }
+    }
+
+    fn row(self, db: Db) -> RowKey {
+        rows::meta_position(db.physical, self.slot, self.hash48)
+    }
+}
+
+/// Visits metadata rows from one place up to another, live or not, until `visit` breaks.
+fn each_row(
+    cx: &impl View,
+    db: Db,
+    from: Cursor,
+    until: Cursor,
+    visit: &mut dyn FnMut(&MetaRow<'_>, &Header) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut malformed = None;
+    cx.scan_each(META, &from.row(db), &until.row(db), usize::MAX, &mut |row, value| match (
+        rows::read_meta(row),
+        Header::decode(value),
+    ) {
+        (Ok(row), Ok((header, _))) => visit(&row, &header),
+        (Err(bad), _) | (_, Err(bad)) => {
+            malformed = Some(bad);
+            ControlFlow::Break(())
+        }
+    })?;
+    malformed.map_or(Ok(()), |bad| Err(bad.into()))
+}
+
+fn is_live(header: &Header, now_ms: u64) -> bool {
+    header.expire_at_ms == 0 || header.expire_at_ms > now_ms
 }
 
 /// Visits about `count` keys from the cursor on and returns the next cursor. `each` sees live keys only.
 pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(Found<'_>)) -> Result<u64> {
-    let db = cx.env().db;
-    let Some(mut at) = Cursor::from_client(cursor) else { return Ok(0) };
-    let counts = databases::key_counts(cx, db)?;
-    let mut left = count.max(1);
-    for (stripe, _) in counts {
-        if stripe < stripe_of(at.slot) {
+    let (db, now_ms) = (cx.env().db, cx.env().now_ms);
+    let Some(begin) = Cursor::from_client(cursor) else { return Ok(0) };
+    let mut left = count;
+    for (stripe, _) in databases::key_counts(cx, db)? {
+        if stripe < stripe_of(begin.slot) {
             continue;
         }
-        if stripe > stripe_of(at.slot) {
-            at = Cursor { slot: first_slot(stripe), hash48: 0 };
+        let from = if stripe == stripe_of(begin.slot) { begin } else { Cursor::stripe(stripe) };
+        if left == 0 {
+            return Ok(from.to_client());
         }
-        match stripe_page(cx, db, stripe, at, &mut left, each)? {
-            Some(next) => return Ok(next.to_client()),
-            None if left == 0 => {
-                let next = usize::from(stripe) + 1;
-                return Ok(if next < STRIPES {
-                    Cursor { slot: first_slot(next as u16), hash48: 0 }.to_client()
-                } else {
-                    0
-                });
+        let mut last = None;
+        let mut stop = None;
+        each_row(cx, db, from, Cursor::stripe(stripe + 1), &mut |row, header| {
+            let here = Cursor::of(row);
+            if left == 0 && last != Some(here) {
+                stop = Some(here);
+                return ControlFlow::Break(());
             }
-            None => {}
+            last = Some(here);
+            left = left.saturating_sub(1);
+            if is_live(header, now_ms) {
+                each(Found { key: row.key, kind: header.kind, slot: row.slot });
+            }
+            ControlFlow::Continue(())
+        })?;
+        if let Some(next) = stop {
+            return Ok(next.to_client());
         }
     }
     Ok(0)
 }
 
-/// Visits keys of one stripe until `left` is used up; the place to go on from, or None at the stripe's end.
-fn stripe_page(
-    cx: &mut impl View,
-    db: Db,
-    stripe: u16,
-    from: Cursor,
-    left: &mut usize,
-    each: &mut dyn FnMut(Found<'_>),
-) -> Result<Option<Cursor>> {
-    let now_ms = cx.env().now_ms;
-    let end = rows::meta_position(db.physical, first_slot(stripe + 1), 0);
-    let mut at = from;
-    loop {
-        let start = rows::meta_position(db.physical, at.slot, at.hash48);
-        let mut seen = 0usize;
-        let mut last: Option<Cursor> = None;
-        let mut stop = None;
-        let mut malformed = None;
-        // Keys that share one hash (practically never more than two) must not be split over calls.
-        cx.scan_each(META, &start, &end, CHUNK_ROWS, &mut |row, value| {
-            seen += 1;
-            let (meta, header) = match (rows::read_meta(row), Header::decode(value)) {
-                (Ok(meta), Ok((header, _))) => (meta, header),
-                (Err(bad), _) | (_, Err(bad)) => {
-                    malformed = Some(bad);
-                    return ControlFlow::Break(());
-                }
-            };
-            let here = Cursor { slot: meta.slot, hash48: meta.hash48 };
-            if *left == 0 && last != Some(here) {
-                stop = Some(here);
-                return ControlFlow::Break(());
-            }
-            last = Some(here);
-            *left = left.saturating_sub(1);
-            if header.expire_at_ms == 0 || header.expire_at_ms > now_ms {
-                each(Found { key: meta.key, kind: header.kind, slot: meta.slot });
-            }
-            ControlFlow::Continue(())
-        })?;
-        if let Some(bad) = malformed {
-            return Err(bad.into());
-        }
-        if stop.is_some() || seen < CHUNK_ROWS {
-            return Ok(stop);
-        }
-        // A chunk may end inside a run of equal hashes only if the run is longer than a chunk.
-        match last.and_then(Cursor::after) {
-            Some(next) if next.slot < first_slot(stripe + 1) => at = next,
-            _ => return Ok(None),
-        }
-    }
-}
-
 /// Visits every live key of the database until `each` breaks.
 pub fn every_key(cx: &mut impl View, each: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>) -> Result<()> {
-    let mut cursor = 0;
-    let mut broken = false;
-    loop {
-        cursor = page(cx, cursor, CHUNK_ROWS, &mut |found| {
-            if !broken && each(found).is_break() {
-                broken = true;
+    let (db, now_ms) = (cx.env().db, cx.env().now_ms);
+    for (stripe, _) in databases::key_counts(cx, db)? {
+        let mut flow = ControlFlow::Continue(());
+        each_row(cx, db, Cursor::stripe(stripe), Cursor::stripe(stripe + 1), &mut |row, header| {
+            if is_live(header, now_ms) {
+                flow = each(Found { key: row.key, kind: header.kind, slot: row.slot });
             }
+            flow
         })?;
-        if broken || cursor == 0 {
-            return Ok(());
+        if flow.is_break() {
+            break;
         }
     }
+    Ok(())
 }
 
 /// Visits up to `limit` live keys of one slot.
 pub fn slot_keys(cx: &mut impl View, slot: u16, limit: usize, each: &mut dyn FnMut(&[u8])) -> Result<()> {
     let (db, now_ms) = (cx.env().db, cx.env().now_ms);
-    let start = rows::meta_position(db.physical, slot, 0);
-    let end = rows::meta_position(db.physical, slot + 1, 0);
     let mut left = limit;
-    let mut malformed = None;
     if left == 0 {
         return Ok(());
     }
-    cx.scan_each(META, &start, &end, usize::MAX, &mut |row, value| {
-        match (rows::read_meta(row), Header::decode(value)) {
-            (Ok(meta), Ok((header, _))) => {
-                if header.expire_at_ms == 0 || header.expire_at_ms > now_ms {
-                    each(meta.key);
-                    left -= 1;
-                }
-            }
-            (Err(bad), _) | (_, Err(bad)) => malformed = Some(bad),
+    each_row(cx, db, Cursor::slot(slot), Cursor::slot(slot + 1), &mut |row, header| {
+        if is_live(header, now_ms) {
+            each(row.key);
+            left -= 1;
         }
-        if left == 0 || malformed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    malformed.map_or(Ok(()), |bad| Err(bad.into()))
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
 }
 
-/// A live key near a random place, the stripe weighted by its number of keys. `random` are two random numbers,
-/// given from outside so that handlers stay pure.
-pub fn near(cx: &mut impl View, random: (u64, u64), keep: &mut dyn FnMut(&[u8])) -> Result<bool> {
+/// Shows a live key picked at random to `keep`; false when there is none.
+///
+/// The stripe is weighted by its number of keys. Inside it the pick is even among few keys; among many it is as even
+/// as their hashes are, unless only some of the stripe's slots hold any.
+pub fn pick(cx: &mut impl View, keep: &mut dyn FnMut(&[u8])) -> Result<bool> {
     let db = cx.env().db;
+    let mut random = draws(cx.env().random);
+    let mut draw = move || random.next().unwrap_or_default();
     let counts = databases::key_counts(cx, db)?;
-    let total: u64 = counts.iter().map(|(_, n)| n).sum();
+    let total: u64 = counts.iter().map(|(_, keys)| keys).sum();
     if total == 0 {
         return Ok(false);
     }
-    let mut pick = random.0 % total;
-    let mut chosen = 0;
-    for (stripe, n) in &counts {
-        if pick < *n {
-            chosen = *stripe;
+    let mut nth = draw() % total;
+    let mut chosen = (0, 0);
+    for (stripe, keys) in &counts {
+        chosen = (*stripe, *keys);
+        if nth < *keys {
             break;
         }
-        pick -= n;
+        nth -= keys;
     }
-    // A random place in the stripe: its slots are equally likely, and so are the hashes of a slot.
-    let first = first_slot(chosen);
-    let slots = u64::from(first_slot(1));
-    let from = Cursor { slot: first + (random.1 % slots) as u16, hash48: (random.1 >> 16) & HASH48_MAX };
-    for at in [from, Cursor { slot: first, hash48: 0 }, Cursor { slot: 0, hash48: 0 }] {
-        let mut found = false;
-        let mut cursor = at.to_client();
-        loop {
-            cursor = page(cx, cursor, 1, &mut |live| {
-                if !found {
-                    found = true;
-                    keep(live.key);
-                }
-            })?;
-            if found {
-                return Ok(true);
-            }
-            if cursor == 0 {
-                break;
-            }
+    let (stripe, keys) = chosen;
+    let (first, end) = (Cursor::stripe(stripe), Cursor::stripe(stripe + 1));
+    let mut seeker = Seeker { db, skip: 0, looked_at: 0, keep };
+    if keys <= FEW_KEYS {
+        seeker.skip = nth;
+        if seeker.first_live(cx, first, end)? {
+            return Ok(true);
+        }
+    } else {
+        let slots = u64::from(end.slot - first.slot);
+        let wanted = Cursor::slot(first.slot + (draw() % slots) as u16);
+        let Some(slot) = slot_of_first_row(cx, db, wanted, end)?.or(slot_of_first_row(cx, db, first, end)?)
+        else {
+            return Ok(false);
+        };
+        let place = Cursor { slot, hash48: draw() & HASH48_MAX };
+        if seeker.first_live(cx, place, Cursor::slot(slot + 1))?
+            || seeker.first_live(cx, Cursor::slot(slot), place)?
+        {
+            return Ok(true);
+        }
+    }
+    // Whatever is alive, wherever it is: the keys looked at so far had all expired.
+    seeker.skip = 0;
+    for (stripe, _) in counts {
+        if seeker.first_live(cx, Cursor::stripe(stripe), Cursor::stripe(stripe + 1))? {
+            return Ok(true);
         }
     }
     Ok(false)
 }
+
+fn slot_of_first_row(cx: &impl View, db: Db, from: Cursor, until: Cursor) -> Result<Option<u16>> {
+    let mut slot = None;
+    each_row(cx, db, from, until, &mut |row, _| {
+        slot = Some(row.slot);
+        ControlFlow::Break(())
+    })?;
+    Ok(slot)
+}
+
+struct Seeker<'a> {
+    db: Db,
+    /// Rows to leave out before the first that may be taken.
+    skip: u64,
+    looked_at: usize,
+    keep: &'a mut dyn FnMut(&[u8]),
+}
+
+impl Seeker<'_> {
+    fn first_live(&mut self, cx: &impl View, from: Cursor, until: Cursor) -> Result<bool> {
+        let (now_ms, may_be_long) = (cx.env().now_ms, cx.env().place == Place::Worker);
+        let mut found = false;
+        let mut too_long = false;
+        each_row(cx, self.db, from, until, &mut |row, header| {
+            self.looked_at += 1;
+            if self.skip > 0 {
+                self.skip -= 1;
+            } else if is_live(header, now_ms) {
+                (self.keep)(row.key);
+                found = true;
+            }
+            too_long = !found && !may_be_long && self.looked_at > Env::LIGHT_ROWS;
+            if found || too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if too_long { Err(Error::Offload) } else { Ok(found) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

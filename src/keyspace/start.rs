@@ -1,7 +1,9 @@
 //! What happens once, before the first command: the rows that describe the database are read, or written for the
 //! first time.
 
-use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
+use std::ops::ControlFlow;
+
+use tarn_engine::{AnyEngine, AnyWrite, Direction, Range, Read as _, Wait, Write as _};
 
 use super::Keyspace;
 use super::databases::Databases;
@@ -26,11 +28,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     let seed = number(&system::hash_seed())?;
     let first = number(&system::version_limit())?.unwrap_or(1);
     let floor_ms = number(&system::clock())?.unwrap_or(0);
-    let mut physical = Vec::new();
-    for logical in 0..databases {
-        let mapped = number(&system::database(logical))?.unwrap_or(u64::from(logical));
-        physical.push(u32::try_from(mapped).map_err(|_| Error::Damaged("number of a database"))?);
-    }
+    let physical = mapped(&txn, databases)?;
     let limit = first.saturating_add(RESERVE);
     let seed = seed.unwrap_or(fresh_seed);
     txn.put(SYSTEM, &system::format(), &[&system::FORMAT_VERSION.to_be_bytes()]);
@@ -39,7 +37,37 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     txn.commit()?;
     engine.flush()?;
     engine.sync()?;
-    let keyspace =
-        Keyspace { seed, databases: Databases::new(physical), versions: Versions::reserved(first, limit) };
+    let keyspace = Keyspace {
+        seed,
+        databases: Databases::new(physical, usize::from(databases)),
+        versions: Versions::reserved(first, limit),
+    };
     Ok((keyspace, floor_ms))
+}
+
+/// The numbers of all databases up to the last that is wanted or on record.
+fn mapped(txn: &AnyWrite<'_>, databases: u16) -> Result<Vec<u32>> {
+    let mut numbers: Vec<u32> = (0..databases).map(u32::from).collect();
+    let mut malformed = None;
+    let (start, end) = system::all_databases();
+    let range = Range { start: &start, end: &end };
+    txn.scan(SYSTEM, range, Direction::Forward, usize::MAX, &mut |row, value| match (
+        system::read_database(row),
+        system::read_physical(value),
+    ) {
+        (Ok(logical), Ok(number)) => {
+            for own in numbers.len()..=usize::from(logical) {
+                numbers.push(own as u32);
+            }
+            if let Some(place) = numbers.get_mut(usize::from(logical)) {
+                *place = number;
+            }
+            ControlFlow::Continue(())
+        }
+        (Err(bad), _) | (_, Err(bad)) => {
+            malformed = Some(bad);
+            ControlFlow::Break(())
+        }
+    })?;
+    malformed.map_or(Ok(numbers), |bad| Err(bad.into()))
 }

@@ -1,26 +1,91 @@
 //! Versions of collections: unique, and only growing, across restarts and clock steps.
+//!
+//! Compaction drops element rows of versions that are not their key's live one. For a version whose metadata is not
+//! to be seen it must know that none is on its way, so versions are registered from the moment they are given out
+//! until the commit that makes them live, or until they are given up.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 /// A start reserves this many versions with one row; none of an earlier start's is given out again.
 pub const RESERVE: u64 = 1 << 32;
+
+/// Threads that register versions at a time without touching each other's cache lines. More of them share.
+const LANES: usize = 64;
+
+static NEXT_LANE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static LANE: Cell<usize> = Cell::new(NEXT_LANE.fetch_add(1, Ordering::Relaxed) % LANES);
+}
+
+type Lane = CachePadded<Mutex<SmallVec<[u64; 4]>>>;
 
 #[derive(Debug)]
 pub struct Versions {
     next: AtomicU64,
     limit: AtomicU64,
+    being_built: Box<[Lane]>,
+}
+
+/// A version that is not live yet. Kept until after the commit of its metadata; dropping it before gives it up.
+///
+/// Whoever builds a version over several commits holds the key's lock throughout: a version that becomes live after
+/// a greater one of the same key would lose its rows.
+#[derive(Debug)]
+pub struct Building<'v> {
+    version: u64,
+    lane: &'v Lane,
+}
+
+impl Building<'_> {
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        let mut versions = self.lane.lock();
+        if let Some(at) = versions.iter().position(|version| *version == self.version) {
+            versions.swap_remove(at);
+        }
+    }
 }
 
 impl Versions {
     /// Versions from `first` up to, not including, `limit`, which must already be on record.
     pub fn reserved(first: u64, limit: u64) -> Versions {
-        Versions { next: AtomicU64::new(first), limit: AtomicU64::new(limit) }
+        Versions {
+            next: AtomicU64::new(first),
+            limit: AtomicU64::new(limit),
+            being_built: (0..LANES).map(|_| Lane::default()).collect(),
+        }
     }
 
-    /// None when the reserve is used up before it was extended.
-    pub fn allocate(&self) -> Option<u64> {
-        let version = self.next.fetch_add(1, Ordering::Relaxed);
-        (version < self.limit.load(Ordering::Acquire)).then_some(version)
+    /// A new version, registered. None when the reserve is used up before it was extended.
+    pub fn begin(&self) -> Option<Building<'_>> {
+        let lane = self.being_built.get(LANE.get())?;
+        // Given out and registered under the lane's lock, so that `settled` sees neither or both.
+        let mut versions = lane.lock();
+        let version = self.next.fetch_add(1, Ordering::SeqCst);
+        if version >= self.limit.load(Ordering::Acquire) {
+            return None;
+        }
+        versions.push(version);
+        drop(versions);
+        Some(Building { version, lane })
+    }
+
+    /// Every version below this one is live, or was, or never will be: its last commit has been made.
+    pub fn settled(&self) -> u64 {
+        let next = self.next.load(Ordering::SeqCst);
+        let oldest = self.being_built.iter().filter_map(|lane| lane.lock().iter().min().copied()).min();
+        oldest.map_or(next, |oldest| oldest.min(next))
     }
 
     /// No version at or above this has been given out.
@@ -47,12 +112,53 @@ mod tests {
     #[test]
     fn the_reserve_is_a_hard_limit() {
         let versions = Versions::reserved(5, 7);
-        assert_eq!(versions.allocate(), Some(5));
-        assert_eq!(versions.allocate(), Some(6));
-        assert_eq!(versions.allocate(), None);
+        let begin = |versions: &Versions| versions.begin().map(|building| building.version());
+        assert_eq!(begin(&versions), Some(5));
+        assert_eq!(begin(&versions), Some(6));
+        assert_eq!(begin(&versions), None);
         assert_eq!(versions.wanted_limit(), Some(7 + RESERVE));
         versions.extend(7 + RESERVE);
         assert_eq!(versions.wanted_limit(), None);
-        assert!(versions.allocate().is_some_and(|v| v > 6));
+        assert!(begin(&versions).is_some_and(|version| version > 6));
+    }
+
+    #[test]
+    fn what_is_being_built_is_not_settled() {
+        let versions = Versions::reserved(1, 100);
+        assert_eq!(versions.settled(), 1);
+        let (first, second) = (versions.begin().unwrap(), versions.begin().unwrap());
+        assert_eq!(versions.settled(), first.version());
+        drop(first);
+        assert_eq!(versions.settled(), second.version());
+        let elsewhere = std::thread::scope(|threads| {
+            threads.spawn(|| versions.begin().map(|b| b.version())).join().unwrap()
+        });
+        assert_eq!(elsewhere, Some(3));
+        drop(second);
+        assert_eq!(versions.settled(), 4);
+    }
+
+    #[test]
+    fn a_version_is_settled_only_after_it_is_given_up() {
+        let versions = Versions::reserved(1, u64::MAX);
+        let done = AtomicU64::new(0);
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    for _ in 0..10_000 {
+                        let building = versions.begin().unwrap();
+                        assert!(versions.settled() <= building.version());
+                    }
+                    done.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+            let mut last = 0;
+            while done.load(Ordering::SeqCst) < 2 {
+                let settled = versions.settled();
+                assert!(settled >= last, "never goes back");
+                last = settled;
+            }
+        });
+        assert_eq!(versions.settled(), 20_001);
     }
 }

@@ -1,0 +1,328 @@
+//! CLUSTER on a node that owns every slot, and the commands that cluster clients send along with it.
+
+use super::help::help;
+use crate::config::Config;
+use crate::dispatch::args::Args;
+use crate::dispatch::session::{Answer, SessionCx};
+use crate::dispatch::spec::{Arity, Flags, Group, SessionFn, Spec, container, session};
+use crate::encoding::slot::{self, SLOTS};
+use crate::error::{Error, Result};
+use crate::keyspace::{View as _, scan};
+use crate::reply::Reply;
+
+/// Redis adds this to a node's port for the cluster's own traffic.
+const BUS_PORT_OFFSET: u32 = 10_000;
+/// The epoch of a cluster that has never changed.
+const EPOCH: u64 = 1;
+
+const ADMIN: Flags = Flags::ADMIN.or(Flags::STALE).or(Flags::NO_ASYNC_LOADING);
+
+const fn asking(name: &'static str, arity: Arity, run: SessionFn) -> Spec {
+    session(name, arity, run).group(Group::Cluster).flags(Flags::STALE).since("3.0.0").complexity("O(1)")
+}
+
+/// What would change a cluster, which a single node is not.
+const fn changing(name: &'static str, arity: Arity) -> Spec {
+    session(name, arity, refuse)
+        .group(Group::Cluster)
+        .flags(ADMIN)
+        .since("3.0.0")
+        .complexity("O(1)")
+        .summary("Is refused: one node owns every slot.")
+}
+
+const fn connection(name: &'static str, flags: Flags) -> Spec {
+    session(name, Arity::Exactly(1), accept)
+        .group(Group::Cluster)
+        .flags(flags)
+        .fast()
+        .acl(&["connection"])
+        .since("3.0.0")
+        .complexity("O(1)")
+}
+
+pub const COMMANDS: &[Spec] = &[
+    container("cluster", Arity::AtLeast(2), SUBCOMMANDS)
+        .group(Group::Cluster)
+        .since("3.0.0")
+        .complexity("Depends on subcommand.")
+        .summary("Tells about slots and nodes."),
+    connection("readonly", Flags::LOADING.or(Flags::STALE))
+        .summary("Allows reads from a replica of a cluster; there are none, so it changes nothing."),
+    connection("readwrite", Flags::LOADING.or(Flags::STALE)).summary("Takes READONLY back."),
+    connection("asking", Flags(0)).summary("Announces a command that was redirected here; it changes nothing."),
+];
+
+const SUBCOMMANDS: &[Spec] = &[
+    asking("keyslot", Arity::Exactly(3), keyslot)
+        .complexity("O(N) where N is the number of bytes in the key")
+        .summary("Computes the slot of a key."),
+    asking("info", Arity::Exactly(2), info)
+        .tips(&["nondeterministic_output"])
+        .summary("Describes the state of the cluster."),
+    asking("nodes", Arity::Exactly(2), nodes)
+        .tips(&["nondeterministic_output"])
+        .summary("Lists the nodes as lines of text."),
+    asking("slots", Arity::Exactly(2), slots)
+        .tips(&["nondeterministic_output"])
+        .replaced_by("7.0.0", "`CLUSTER SHARDS`")
+        .summary("Lists ranges of slots with their node."),
+    asking("shards", Arity::Exactly(2), shards)
+        .tips(&["nondeterministic_output"])
+        .since("7.0.0")
+        .summary("Lists ranges of slots with their nodes, in more detail."),
+    asking("myid", Arity::Exactly(2), myid).summary("Tells the name of the node."),
+    asking("links", Arity::Exactly(2), links)
+        .tips(&["nondeterministic_output"])
+        .since("7.0.0")
+        .summary("Lists connections between nodes: there are none."),
+    asking("countkeysinslot", Arity::Exactly(3), countkeysinslot)
+        .complexity("O(N) where N is the number of keys in the slot.")
+        .summary("Counts the keys of a slot."),
+    asking("getkeysinslot", Arity::Exactly(4), getkeysinslot)
+        .tips(&["nondeterministic_output"])
+        .complexity("O(N) where N is the number of requested keys.")
+        .summary("Lists keys of a slot."),
+    session("help", Arity::Exactly(2), help_text)
+        .group(Group::Cluster)
+        .flags(Flags::LOADING.or(Flags::STALE))
+        .since("5.0.0")
+        .complexity("O(1)")
+        .summary("Describes the subcommands."),
+    replicas_of("replicas").since("5.0.0").summary("Lists the replicas of a node: there are none."),
+    replicas_of("slaves")
+        .replaced_by("5.0.0", "`CLUSTER REPLICAS`")
+        .summary("Lists the replicas of a node: there are none."),
+    session("count-failure-reports", Arity::Exactly(3), count_failure_reports)
+        .group(Group::Cluster)
+        .flags(Flags::ADMIN.or(Flags::STALE))
+        .tips(&["nondeterministic_output"])
+        .since("3.0.0")
+        .complexity("O(1)")
+        .summary("Counts the nodes that think a node has failed: there are none."),
+    session("saveconfig", Arity::Exactly(2), accept)
+        .group(Group::Cluster)
+        .flags(ADMIN)
+        .since("3.0.0")
+        .complexity("O(1)")
+        .summary("Has nothing to save; kept for tools that call it."),
+    changing("addslots", Arity::AtLeast(3)),
+    changing("addslotsrange", Arity::AtLeast(4)).since("7.0.0"),
+    changing("bumpepoch", Arity::Exactly(2)).tips(&["nondeterministic_output"]),
+    changing("delslots", Arity::AtLeast(3)),
+    changing("delslotsrange", Arity::AtLeast(4)).since("7.0.0"),
+    changing("failover", Arity::AtLeast(2)),
+    changing("flushslots", Arity::Exactly(2)),
+    changing("forget", Arity::Exactly(3)),
+    changing("meet", Arity::AtLeast(4)),
+    changing("replicate", Arity::Exactly(3)),
+    session("reset", Arity::AtLeast(2), refuse)
+        .group(Group::Cluster)
+        .flags(Flags::ADMIN.or(Flags::NOSCRIPT).or(Flags::STALE))
+        .since("3.0.0")
+        .complexity("O(1)")
+        .summary("Is refused: one node owns every slot."),
+    changing("set-config-epoch", Arity::Exactly(3)),
+    changing("setslot", Arity::AtLeast(4)),
+];
+
+const fn replicas_of(name: &'static str) -> Spec {
+    session(name, Arity::Exactly(3), replicas)
+        .group(Group::Cluster)
+        .flags(Flags::ADMIN.or(Flags::STALE))
+        .tips(&["nondeterministic_output"])
+        .since("3.0.0")
+        .complexity("O(1)")
+}
+
+/// Every one of these commands is refused where the cluster is off, whatever its arguments.
+fn check_enabled(cx: &SessionCx<'_>) -> Result<()> {
+    if cx.node.cluster_enabled {
+        Ok(())
+    } else {
+        Err(Error::reply("ERR This instance has cluster support disabled"))
+    }
+}
+
+fn accept(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    Ok(Reply::OK.into())
+}
+
+fn refuse(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    Err(Error::reply("ERR This node owns every slot, its cluster cannot be changed"))
+}
+
+fn keyslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    Ok(Reply::Integer(i64::from(slot::of(args.key()?))).into())
+}
+
+fn info(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    let text = format!(
+        "cluster_state:ok\r\ncluster_slots_assigned:{SLOTS}\r\ncluster_slots_ok:{SLOTS}\r\ncluster_slots_pfail:0\r\n\
+         cluster_slots_fail:0\r\ncluster_known_nodes:1\r\ncluster_size:1\r\ncluster_current_epoch:{EPOCH}\r\n\
+         cluster_my_epoch:{EPOCH}\r\ncluster_stats_messages_sent:0\r\ncluster_stats_messages_received:0\r\n\
+         total_cluster_links_buffer_limit_exceeded:0\r\n"
+    );
+    Ok(Reply::Verbatim(b"txt", text.into()).into())
+}
+
+/// The node as clients are told of it.
+struct Myself {
+    id: String,
+    /// Empty where it is not known: clients then use the address they connected to.
+    ip: String,
+    hostname: String,
+    port: u16,
+}
+
+impl Myself {
+    fn new(cx: &SessionCx<'_>) -> Myself {
+        let config: &Config = &cx.node.config.current();
+        Myself {
+            id: cx.node.run_id.clone(),
+            ip: config.cluster_announce_ip.clone(),
+            hostname: config.cluster_announce_hostname.clone(),
+            port: if config.cluster_announce_port == 0 { config.port } else { config.cluster_announce_port },
+        }
+    }
+}
+
+fn nodes(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    let Myself { id, ip, hostname, port } = Myself::new(cx);
+    let comma = if hostname.is_empty() { "" } else { "," };
+    let bus_port = u32::from(port) + BUS_PORT_OFFSET;
+    let last = SLOTS - 1;
+    let line =
+        format!("{id} {ip}:{port}@{bus_port}{comma}{hostname} myself,master - 0 0 {EPOCH} connected 0-{last}\n");
+    Ok(Reply::Verbatim(b"txt", line.into()).into())
+}
+
+fn slots(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    let Myself { id, ip, hostname, port } = Myself::new(cx);
+    let more = if hostname.is_empty() { vec![] } else { vec![(Reply::text("hostname"), Reply::bulk(hostname))] };
+    let node =
+        Reply::Array(vec![Reply::bulk(ip), Reply::Integer(i64::from(port)), Reply::bulk(id), Reply::Map(more)]);
+    let range = vec![Reply::Integer(0), Reply::Integer(i64::from(SLOTS - 1)), node];
+    Ok(Reply::Array(vec![Reply::Array(range)]).into())
+}
+
+fn shards(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    let Myself { id, ip, hostname, port } = Myself::new(cx);
+    let mut node = vec![
+        (Reply::text("id"), Reply::bulk(id)),
+        (Reply::text("port"), Reply::Integer(i64::from(port))),
+        (Reply::text("ip"), Reply::bulk(ip.clone())),
+        (Reply::text("endpoint"), Reply::bulk(ip)),
+    ];
+    if !hostname.is_empty() {
+        node.push((Reply::text("hostname"), Reply::bulk(hostname)));
+    }
+    node.extend([
+        (Reply::text("role"), Reply::text("master")),
+        (Reply::text("replication-offset"), Reply::Integer(0)),
+        (Reply::text("health"), Reply::text("online")),
+    ]);
+    let range = vec![Reply::Integer(0), Reply::Integer(i64::from(SLOTS - 1))];
+    let shard = vec![
+        (Reply::text("slots"), Reply::Array(range)),
+        (Reply::text("nodes"), Reply::Array(vec![Reply::Map(node)])),
+    ];
+    Ok(Reply::Array(vec![Reply::Map(shard)]).into())
+}
+
+fn myid(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    Ok(Reply::bulk(cx.node.run_id.clone()).into())
+}
+
+fn links(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    Ok(Reply::Array(vec![]).into())
+}
+
+fn countkeysinslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    let slot = valid_slot(args.int()?).ok_or_else(|| Error::reply("ERR Invalid slot"))?;
+    Ok(Answer::reading(0, move |cx| {
+        let mut count = 0;
+        scan::slot_keys(cx, slot, usize::MAX, &mut |_| count += 1)?;
+        Ok(Reply::Integer(count))
+    }))
+}
+
+fn getkeysinslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    let (slot, limit) = (args.int()?, args.int()?);
+    let (Some(slot), Ok(limit)) = (valid_slot(slot), usize::try_from(limit)) else {
+        return Err(Error::reply("ERR Invalid slot or number of keys"));
+    };
+    Ok(Answer::reading(0, move |cx| {
+        let mut keys = Vec::new();
+        scan::slot_keys(cx, slot, limit, &mut |key| keys.push(key.to_vec()))?;
+        debug_assert!(cx.env().db.logical == 0);
+        Ok(Reply::bulks(keys))
+    }))
+}
+
+fn valid_slot(slot: i64) -> Option<u16> {
+    u16::try_from(slot).ok().filter(|slot| *slot < SLOTS)
+}
+
+fn replicas(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    known(cx, args.next()?)?;
+    Ok(Reply::Array(vec![]).into())
+}
+
+fn count_failure_reports(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    known(cx, args.next()?)?;
+    Ok(Reply::Integer(0).into())
+}
+
+/// Only this node is known.
+fn known(cx: &SessionCx<'_>, id: &[u8]) -> Result<()> {
+    if id == cx.node.run_id.as_bytes() { Ok(()) } else { Err(Error::about("ERR Unknown node ", id, "")) }
+}
+
+fn help_text(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    check_enabled(cx)?;
+    Ok(help(
+        "CLUSTER <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        &[
+            "COUNT-FAILURE-REPORTS <node-id>",
+            "    Counts the nodes that think a node has failed.",
+            "COUNTKEYSINSLOT <slot>",
+            "    Counts the keys of a slot.",
+            "GETKEYSINSLOT <slot> <count>",
+            "    Lists up to so many keys of a slot.",
+            "INFO",
+            "    Describes the state of the cluster.",
+            "KEYSLOT <key>",
+            "    Computes the slot of a key.",
+            "LINKS",
+            "    Lists connections between nodes.",
+            "MYID",
+            "    Tells the name of the node.",
+            "NODES",
+            "    Lists the nodes, a line each:",
+            "    <id> <ip:port> <flags> <master> <pings> <pongs> <epoch> <link> <slot> ...",
+            "REPLICAS <node-id>",
+            "    Lists the replicas of a node.",
+            "SHARDS",
+            "    Lists ranges of slots and the nodes that serve them.",
+            "SLOTS",
+            "    Lists ranges of slots: start, end, and address, port and name of the node.",
+        ],
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Databases: counting, flushing, swapping, and moving a key from one to another. SELECT is the connection's.
+
+use crate::dispatch::args::Args;
+use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
+use crate::error::{Error, Result};
+use crate::keyspace::{Db, Env, ReadCx, WriteCx, databases, entry};
+use crate::number;
+use crate::reply::Reply;
+use crate::types;
+
+const MOVED: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
+const ALL_SUCCEED: &[&str] = &["request_policy:all_shards", "response_policy:all_succeeded"];
+
+pub const COMMANDS: &[Spec] = &[
+    write("move", Arity::Exactly(3), Keys::at(1, MOVED), move_key)
+        .fast()
+        .acl(&["keyspace"])
+        .since("1.0.0")
+        .complexity("O(1) for small strings, O(N) for bigger values.")
+        .summary("Moves a key to another database unless the key exists there."),
+    write("swapdb", Arity::Exactly(3), Keys::NONE, swapdb)
+        .locks_everything()
+        .group(Group::Server)
+        .fast()
+        .acl(&["keyspace", "dangerous"])
+        .since("4.0.0")
+        .complexity("O(1)")
+        .summary("Exchanges the contents of two databases."),
+    write("flushdb", Arity::AtLeast(1), Keys::NONE, flushdb)
+        .locks_everything()
+        .group(Group::Server)
+        .acl(&["keyspace", "dangerous"])
+        .tips(ALL_SUCCEED)
+        .since("1.0.0")
+        .complexity("O(1); the space is reclaimed in the background.")
+        .summary("Removes every key of the selected database."),
+    write("flushall", Arity::AtLeast(1), Keys::NONE, flushall)
+        .locks_everything()
+        .group(Group::Server)
+        .acl(&["keyspace", "dangerous"])
+        .tips(ALL_SUCCEED)
+        .since("1.0.0")
+        .complexity("O(N) where N is the number of databases; the space is reclaimed in the background.")
+        .summary("Removes every key of every database."),
+    read("dbsize", Arity::Exactly(1), Keys::NONE, dbsize)
+        .group(Group::Server)
+        .fast()
+        .acl(&["keyspace"])
+        .tips(&["request_policy:all_shards", "response_policy:agg_sum"])
+        .since("1.0.0")
+        .complexity("O(1)")
+        .summary("Counts the keys of the selected database."),
+];
+
+fn move_key(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    if cx.env.cluster_enabled {
+        return Err(Error::reply("ERR MOVE is not allowed in cluster mode"));
+    }
+    let key = args.key()?;
+    let db = index(&cx.env, args.next()?)?;
+    if db.logical == cx.env.db.logical {
+        return Err(same_object());
+    }
+    let from = entry::find(cx, key)?;
+    if !from.exists() {
+        return Ok(Reply::Integer(0));
+    }
+    let to = entry::find_in(cx, db, key)?;
+    if to.exists() {
+        return Ok(Reply::Integer(0));
+    }
+    types::copy_value(cx, &from, &to, from.expire_at_ms())?;
+    entry::remove(cx, &from)?;
+    Ok(Reply::Integer(1))
+}
+
+fn swapdb(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    if cx.env.cluster_enabled {
+        return Err(Error::reply("ERR SWAPDB is not allowed in cluster mode"));
+    }
+    let mut next = |refusal: &'static str| -> Result<i64> {
+        small_int(args.next()?).map_err(|_| Error::reply(refusal))
+    };
+    let first = next("ERR invalid first DB index")?;
+    let second = next("ERR invalid second DB index")?;
+    let first = cx.env.database(first).ok_or(Error::DbOutOfRange)?;
+    let second = cx.env.database(second).ok_or(Error::DbOutOfRange)?;
+    if first.logical != second.logical {
+        databases::swap(cx, first, second);
+    }
+    Ok(Reply::OK)
+}
+
+fn flushdb(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    check_mode(args)?;
+    let db = cx.env.db;
+    flush(cx, db)
+}
+
+fn flushall(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    check_mode(args)?;
+    let keyspace = cx.env.keyspace;
+    for db in keyspace.databases.iter() {
+        flush(cx, db)?;
+    }
+    Ok(Reply::OK)
+}
+
+/// SYNC and ASYNC ask for the same here: all that is done at once is to give the database a new number.
+fn check_mode(mut args: Args<'_>) -> Result<()> {
+    if args.left() == 1 && (args.keyword("sync") || args.keyword("async")) { Ok(()) } else { args.end() }
+}
+
+/// Nothing is written for a database that is empty.
+fn flush(cx: &mut WriteCx<'_>, db: Db) -> Result<Reply> {
+    if databases::key_count(cx, db)? != 0 {
+        databases::flush(cx, db)?;
+    }
+    Ok(Reply::OK)
+}
+
+fn dbsize(cx: &mut ReadCx<'_>, _: Args<'_>) -> Result<Reply> {
+    Ok(Reply::Integer(entry::key_count(cx)? as i64))
+}
+
+/// A database by the number a client gave.
+pub fn index(env: &Env<'_>, word: &[u8]) -> Result<Db> {
+    env.database(small_int(word)?).ok_or(Error::DbOutOfRange)
+}
+
+/// What Redis reads as a C int.
+fn small_int(word: &[u8]) -> Result<i64> {
+    let n = number::parse_i64(word).ok_or(Error::NotInteger)?;
+    if i32::try_from(n).is_err() {
+        return Err(Error::reply("ERR value is out of range, value must between -2147483648 and 2147483647"));
+    }
+    Ok(n)
+}
+
+pub fn same_object() -> Error {
+    Error::reply("ERR source and destination objects are the same")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! OBJECT: what is known of a value besides the value.
+
+use super::help::help;
+use crate::dispatch::args::Args;
+use crate::dispatch::session::{Answer, SessionCx};
+use crate::dispatch::spec::{Arity, Flags, KeyFlags, Keys, ReadFn, Spec, container, read, session};
+use crate::encoding::meta::{Body, Kind};
+use crate::error::{Error, Result};
+use crate::keyspace::{Entry, Meta, ReadCx, View, entry};
+use crate::number;
+use crate::reply::Reply;
+
+/// The longest string that Redis keeps in one piece with its header, in bytes.
+const EMBEDDED_MAX_LEN: usize = 44;
+/// Redis keeps one object for each integer below this, and says so in place of a count.
+const SHARED_INTEGERS: i64 = 10_000;
+const SHARED: i64 = i32::MAX as i64;
+
+const fn about_key(name: &'static str, run: ReadFn) -> Spec {
+    read(name, Arity::Exactly(3), Keys::at(2, KeyFlags::RO), run)
+        .acl(&["keyspace"])
+        .tips(&["nondeterministic_output"])
+        .complexity("O(1)")
+}
+
+pub const COMMANDS: &[Spec] = &[container("object", Arity::AtLeast(2), SUBCOMMANDS)
+    .since("2.2.3")
+    .complexity("Depends on subcommand.")
+    .summary("Tells about the value of a key.")];
+
+const SUBCOMMANDS: &[Spec] = &[
+    about_key("encoding", encoding).since("2.2.3").summary("Names the encoding Redis would keep the value in."),
+    about_key("freq", freq).since("4.0.0").summary("Would tell how often the key is used; that is not tracked."),
+    about_key("idletime", idletime)
+        .since("2.2.3")
+        .summary("Would tell the seconds since the key was used; that is not tracked, the answer is 0."),
+    about_key("refcount", refcount).since("2.2.3").summary("Counts the references to the value, as Redis would."),
+    session("help", Arity::Exactly(2), help_text)
+        .flags(Flags::LOADING.or(Flags::STALE))
+        .acl(&["keyspace"])
+        .since("6.2.0")
+        .complexity("O(1)")
+        .summary("Describes the subcommands."),
+];
+
+/// Nil for a key that does not exist.
+fn of_live(
+    cx: &mut ReadCx<'_>,
+    mut args: Args<'_>,
+    answer: impl FnOnce(&ReadCx<'_>, &Meta) -> Result<Reply>,
+) -> Result<Reply> {
+    let found: Entry<'_> = entry::find_counted(cx, args.key()?)?;
+    found.live().map_or(Ok(Reply::Nil), |meta| answer(cx, meta))
+}
+
+fn encoding(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
+    of_live(cx, args, |cx, meta| {
+        Ok(Reply::text(match meta.header.kind {
+            Kind::String if integer(cx, meta).is_some() => "int",
+            Kind::String if meta.header.body == Body::Inline && meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
+            Kind::String => "raw",
+            Kind::Hash | Kind::Set => "hashtable",
+            Kind::List => "quicklist",
+            Kind::SortedSet => "skiplist",
+        }))
+    })
+}
+
+fn freq(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
+    of_live(cx, args, |_, _| {
+        Err(Error::reply(
+            "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when \
+             switching between policies at runtime LRU and LFU data will take some time to adjust.",
+        ))
+    })
+}
+
+fn idletime(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
+    of_live(cx, args, |_, _| Ok(Reply::Integer(0)))
+}
+
+fn refcount(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
+    of_live(cx, args, |cx, meta| {
+        let shared = integer(cx, meta).is_some_and(|n| (0..SHARED_INTEGERS).contains(&n));
+        Ok(Reply::Integer(if shared { SHARED } else { 1 }))
+    })
+}
+
+/// The number that a string spells, if it does so in the one canonical way.
+fn integer(cx: &impl View, meta: &Meta) -> Option<i64> {
+    let is_small = meta.header.kind == Kind::String && meta.header.body == Body::Inline;
+    is_small.then(|| number::parse_i64(cx.bytes(meta.rest))).flatten()
+}
+
+fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    Ok(help(
+        "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        &[
+            "ENCODING <key>",
+            "    Names the encoding in which Redis would keep the value.",
+            "FREQ <key>",
+            "    How often keys are used is not tracked: an error, as in Redis without an LFU policy.",
+            "IDLETIME <key>",
+            "    When keys were used last is not tracked: always 0.",
+            "REFCOUNT <key>",
+            "    Counts the references to the value.",
+        ],
+    ))
+}
+
+#[cfg(test)]
+mod tests;
