@@ -50,7 +50,8 @@ pub const COMMANDS: &[Spec] = &[
     connection("readonly", Flags::LOADING.or(Flags::STALE))
         .summary("Allows reads from a replica of a cluster; there are none, so it changes nothing."),
     connection("readwrite", Flags::LOADING.or(Flags::STALE)).summary("Takes READONLY back."),
-    connection("asking", Flags(0)).summary("Announces a command that was redirected here; it changes nothing."),
+    connection("asking", Flags(0))
+        .summary("Announces a command that was redirected here; it changes nothing."),
 ];
 
 const SUBCOMMANDS: &[Spec] = &[
@@ -197,17 +198,23 @@ fn nodes(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     let comma = if hostname.is_empty() { "" } else { "," };
     let bus_port = u32::from(port) + BUS_PORT_OFFSET;
     let last = SLOTS - 1;
-    let line =
-        format!("{id} {ip}:{port}@{bus_port}{comma}{hostname} myself,master - 0 0 {EPOCH} connected 0-{last}\n");
+    let line = format!(
+        "{id} {ip}:{port}@{bus_port}{comma}{hostname} myself,master - 0 0 {EPOCH} connected 0-{last}\n"
+    );
     Ok(Reply::Verbatim(b"txt", line.into()).into())
 }
 
 fn slots(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
     let Myself { id, ip, hostname, port } = Myself::new(cx);
-    let more = if hostname.is_empty() { vec![] } else { vec![(Reply::text("hostname"), Reply::bulk(hostname))] };
-    let node =
-        Reply::Array(vec![Reply::bulk(ip), Reply::Integer(i64::from(port)), Reply::bulk(id), Reply::Map(more)]);
+    let more =
+        if hostname.is_empty() { vec![] } else { vec![(Reply::text("hostname"), Reply::bulk(hostname))] };
+    let node = Reply::Array(vec![
+        Reply::bulk(ip),
+        Reply::Integer(i64::from(port)),
+        Reply::bulk(id),
+        Reply::Map(more),
+    ]);
     let range = vec![Reply::Integer(0), Reply::Integer(i64::from(SLOTS - 1)), node];
     Ok(Reply::Array(vec![Reply::Array(range)]).into())
 }

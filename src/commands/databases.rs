@@ -78,9 +78,8 @@ fn swapdb(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if cx.env.cluster_enabled {
         return Err(Error::reply("ERR SWAPDB is not allowed in cluster mode"));
     }
-    let mut next = |refusal: &'static str| -> Result<i64> {
-        small_int(args.next()?).map_err(|_| Error::reply(refusal))
-    };
+    let mut next =
+        |refusal: &'static str| -> Result<i64> { small_int(args.next()?).map_err(|_| Error::reply(refusal)) };
     let first = next("ERR invalid first DB index")?;
     let second = next("ERR invalid second DB index")?;
     let first = cx.env.database(first).ok_or(Error::DbOutOfRange)?;

@@ -17,7 +17,9 @@ const fn expiring(name: &'static str, run: WriteFn) -> Spec {
 pub const COMMANDS: &[Spec] = &[
     expiring("expire", expire).since("1.0.0").summary("Sets when a key expires, in seconds from now."),
     expiring("pexpire", pexpire).since("2.6.0").summary("Sets when a key expires, in milliseconds from now."),
-    expiring("expireat", expireat).since("1.2.0").summary("Sets when a key expires, as a Unix time in seconds."),
+    expiring("expireat", expireat)
+        .since("1.2.0")
+        .summary("Sets when a key expires, as a Unix time in seconds."),
     expiring("pexpireat", pexpireat)
         .since("2.6.0")
         .summary("Sets when a key expires, as a Unix time in milliseconds."),

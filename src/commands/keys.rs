@@ -29,7 +29,9 @@ pub const COMMANDS: &[Spec] = &[
         .acl(&["keyspace"])
         .since("4.0.0")
         .complexity("O(N) where N is the number of keys, whatever they hold.")
-        .summary("Deletes keys, as DEL does: the space of big values is reclaimed in the background either way."),
+        .summary(
+            "Deletes keys, as DEL does: the space of big values is reclaimed in the background either way.",
+        ),
     read("exists", Arity::AtLeast(2), Keys::range(1, -1, 1, KeyFlags::RO), exists)
         .fast()
         .tips(MULTI_SHARD)
@@ -53,13 +55,17 @@ pub const COMMANDS: &[Spec] = &[
     write("rename", Arity::Exactly(3), Keys::at(1, TAKE).and(Keys::at(2, OVERWRITE)), rename)
         .acl(&["keyspace"])
         .since("1.0.0")
-        .complexity("O(1) for small strings, O(N) for bigger values, whose rows are written anew under the new name.")
+        .complexity(
+            "O(1) for small strings, O(N) for bigger values, whose rows are written anew under the new name.",
+        )
         .summary("Renames a key; what the new name held is gone."),
     write("renamenx", Arity::Exactly(3), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), renamenx)
         .fast()
         .acl(&["keyspace"])
         .since("1.0.0")
-        .complexity("O(1) for small strings, O(N) for bigger values, whose rows are written anew under the new name.")
+        .complexity(
+            "O(1) for small strings, O(N) for bigger values, whose rows are written anew under the new name.",
+        )
         .summary("Renames a key unless the new name is taken."),
     write("copy", Arity::AtLeast(3), Keys::at(1, READ).and(Keys::at(2, OVERWRITE)), copy)
         .denyoom()

@@ -3,14 +3,20 @@
 
 pub mod bits;
 pub mod client;
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod connection;
+pub mod databases;
 pub mod debug;
 pub mod docs;
+pub mod expire;
 mod help;
+pub mod keys;
 pub mod latency;
 pub mod memory;
+pub mod object;
+pub mod scan;
 pub mod server;
 pub mod slowlog;
 pub mod string;
@@ -24,12 +30,18 @@ use crate::number;
 pub const FAMILIES: &[&[Spec]] = &[
     bits::COMMANDS,
     client::COMMANDS,
+    cluster::COMMANDS,
     command::COMMANDS,
     config::COMMANDS,
     connection::COMMANDS,
+    databases::COMMANDS,
     debug::COMMANDS,
+    expire::COMMANDS,
+    keys::COMMANDS,
     latency::COMMANDS,
     memory::COMMANDS,
+    object::COMMANDS,
+    scan::COMMANDS,
     server::COMMANDS,
     slowlog::COMMANDS,
     string::COMMANDS,

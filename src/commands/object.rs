@@ -29,12 +29,18 @@ pub const COMMANDS: &[Spec] = &[container("object", Arity::AtLeast(2), SUBCOMMAN
     .summary("Tells about the value of a key.")];
 
 const SUBCOMMANDS: &[Spec] = &[
-    about_key("encoding", encoding).since("2.2.3").summary("Names the encoding Redis would keep the value in."),
-    about_key("freq", freq).since("4.0.0").summary("Would tell how often the key is used; that is not tracked."),
+    about_key("encoding", encoding)
+        .since("2.2.3")
+        .summary("Names the encoding Redis would keep the value in."),
+    about_key("freq", freq)
+        .since("4.0.0")
+        .summary("Would tell how often the key is used; that is not tracked."),
     about_key("idletime", idletime)
         .since("2.2.3")
         .summary("Would tell the seconds since the key was used; that is not tracked, the answer is 0."),
-    about_key("refcount", refcount).since("2.2.3").summary("Counts the references to the value, as Redis would."),
+    about_key("refcount", refcount)
+        .since("2.2.3")
+        .summary("Counts the references to the value, as Redis would."),
     session("help", Arity::Exactly(2), help_text)
         .flags(Flags::LOADING.or(Flags::STALE))
         .acl(&["keyspace"])

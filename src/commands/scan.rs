@@ -18,7 +18,9 @@ pub const COMMANDS: &[Spec] = &[
         .acl(&["keyspace", "dangerous"])
         .tips(&["request_policy:all_shards", "nondeterministic_output_order"])
         .since("1.0.0")
-        .complexity("O(N) where N is the number of keys of the database; O(1) for a pattern that is a plain name.")
+        .complexity(
+            "O(N) where N is the number of keys of the database; O(1) for a pattern that is a plain name.",
+        )
         .summary("Lists the keys that match a pattern, as of one moment."),
     read("scan", Arity::AtLeast(2), Keys::NONE, scan)
         .acl(&["keyspace"])
@@ -80,9 +82,8 @@ fn scan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         }
     }
     cx.env.light_or_offload(count, Env::LIGHT_ROWS)?;
-    let (next, names) = gather(cx, |cx, names| {
-        walk::page(cx, cursor, count, &mut |found| names.add_if(&wanted, found))
-    })?;
+    let (next, names) =
+        gather(cx, |cx, names| walk::page(cx, cursor, count, &mut |found| names.add_if(&wanted, found)))?;
     Ok(Reply::Array(vec![Reply::bulk(next.to_string()), names]))
 }
 

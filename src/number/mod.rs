@@ -25,6 +25,17 @@ pub fn parse_i64(text: &[u8]) -> Option<i64> {
     if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
+/// Decimal digits and nothing else; at least one, leading zeros allowed.
+pub fn parse_digits(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |number, digit| {
+        let value = digit.wrapping_sub(b'0');
+        if value > 9 { None } else { number.checked_mul(10)?.checked_add(u64::from(value)) }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +50,15 @@ mod tests {
         {
             assert_eq!(parse_i64(bad.as_bytes()), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn digits_up_to_the_largest() {
+        assert_eq!(parse_digits(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(parse_digits(b"18446744073709551616"), None);
+        assert_eq!(parse_digits(b"007"), Some(7));
+        assert_eq!(parse_digits(b""), None);
+        assert_eq!(parse_digits(b"1a"), None);
+        assert_eq!(parse_digits(b"-1"), None);
     }
 }
