@@ -43,6 +43,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of databases; the space is reclaimed in the background.")
         .summary("Removes every key of every database."),
     read("dbsize", Arity::Exactly(1), Keys::NONE, dbsize)
+        .locks_everything()
         .group(Group::Server)
         .fast()
         .acl(&["keyspace"])

@@ -319,7 +319,7 @@ fn lock<'a>(node: &'a Node, call: &Call<'_>, mode: Mode, patience: Patience) -> 
     let spec = call.command.spec;
     let nowhere = Located::default();
     if spec.locks_everything {
-        let held = node.locks.many(&StripeSet::ALL, Mode::Exclusive, patience)?;
+        let held = node.locks.many(&StripeSet::ALL, mode, patience)?;
         return Some((held, nowhere));
     }
     if let Some(at) = spec.keys.single() {

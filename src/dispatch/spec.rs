@@ -264,7 +264,7 @@ pub struct Spec {
     pub internal: bool,
     pub run: Run,
     pub subcommands: &'static [Spec],
-    /// Takes every stripe: changes which rows belong to which database.
+    /// Takes every stripe: changes which rows belong to which database, or must not see a commit half-way.
     pub locks_everything: bool,
     /// Walks much: always runs on a worker, over a snapshot.
     pub long: bool,

@@ -118,7 +118,7 @@ impl<'k> Model<'k> {
             7 if !self.is_locked(key) => self.log.push(vec![(META, meta_row(db, key), None)]),
             8 if !self.is_locked(key) => self.log.push(vec![(META, meta_row(db, key), header(Body::Inline))]),
             // Whoever flushes holds every lock, so no build is under way.
-            9 if self.builds.is_empty() && random / 64 % 4 == 0 => self.flush_database(),
+            9 if self.builds.is_empty() && (random / 64).is_multiple_of(4) => self.flush_database(),
             10 | 11 => {
                 let mark = self.garbage.before_write_back();
                 self.units.push_back(Unit { end: self.log.len(), mark });
@@ -133,7 +133,7 @@ impl<'k> Model<'k> {
         let (db, key, version) = (build.db, build.key, build.version.version());
         let mut commit = Model::elements(db, key, version, build.batches);
         build.batches += 1;
-        let ends = random / 64 % 4 == 0;
+        let ends = (random / 64).is_multiple_of(4);
         if ends {
             let body = Body::Rows { version, size: build.batches };
             commit.push((META, meta_row(db, key), header(body)));

@@ -5,7 +5,7 @@ use tarn_engine::{AnyRead, Wait, Write as _};
 use super::*;
 use crate::encoding::meta::Body;
 use crate::encoding::{SYSTEM, system};
-use crate::keyspace::{ReadCx, Source};
+use crate::keyspace::{Located, ReadCx, Source};
 use crate::testkit::{Kit, START_MS};
 
 /// A key at a place of our choice, whatever its real hash is.
@@ -40,6 +40,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         db: Db { logical: 0, physical: 0 },
         now_ms: START_MS,
         place,
+        located: Located::default(),
         max_string_len: usize::MAX,
         random,
         cluster_enabled: false,
