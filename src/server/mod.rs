@@ -1,8 +1,10 @@
 //! From a socket to commands and back: the process's threads, how they start and how they end.
 //!
 //! One listener thread accepts; each I/O thread owns its connections and runs their commands to completion; workers
-//! take what may be long; the sweeper cares for the keyspace in the background.
+//! take what may be long; the sweeper cares for the keyspace in the background and the cleaner removes what flushed
+//! databases left behind.
 
+mod cleaner;
 mod commands;
 mod connection;
 mod io_thread;
@@ -19,14 +21,16 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::{Poll, Waker};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use tarn_engine::memory::MemoryEngine;
 use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
-use tarn_engine::{AnyEngine, Durability};
+use tarn_engine::{AnyEngine, Durability, Filter};
 
 use crate::clock::Clock;
 use crate::config::{AppendFsync, Config, EngineKind, Live};
 use crate::encoding::SPACES;
 use crate::error::Error;
 use crate::keyspace;
+use crate::keyspace::filter::Garbage;
 use crate::metrics;
 use crate::node::{Node, Stop};
 use io_thread::IoThread;
@@ -68,27 +72,33 @@ fn open_node(config: Config) -> Result<Node, ServerError> {
     let dir = config.dir.display().to_string();
     let failed = |reason: String| ServerError::Open { dir: dir.clone(), reason };
     let databases = config.databases as u16;
-    let engine = open_engine(&config).map_err(|error| failed(error.to_string()))?;
+    let garbage = Arc::new(Garbage::default());
+    let engine = open_engine(&config, &garbage).map_err(|error| failed(error.to_string()))?;
     let seed = random_u64()?;
     let (keyspace, floor_ms) =
         keyspace::start::open(&engine, databases, seed).map_err(|error| match error {
             Error::Reply(words) => failed(words.into_owned()),
             other => failed(other.to_string()),
         })?;
+    let keyspace = Arc::new(keyspace);
+    garbage.begin(Arc::clone(&keyspace));
     let run_id = run_id()?;
     Ok(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id))
 }
 
-fn open_engine(config: &Config) -> tarn_engine::Result<AnyEngine> {
+fn open_engine(config: &Config, garbage: &Arc<Garbage>) -> tarn_engine::Result<AnyEngine> {
+    let filter = Arc::clone(garbage) as Arc<dyn Filter>;
     if config.engine == EngineKind::Memory {
-        return Ok(AnyEngine::Memory(tarn_engine::memory::MemoryEngine::new(SPACES)));
+        let engine = MemoryEngine::new(SPACES);
+        engine.set_filter(filter)?;
+        return Ok(AnyEngine::Memory(engine));
     }
     RocksEngine::open(OpenOptions {
         dir: config.dir.clone(),
         spaces: SPACES,
         durability: durability(config.appendfsync),
         memory: config.memory().engine,
-        filter: None,
+        filter: Some(filter),
         truncate_damaged_log: config.recover_truncate_log,
     })
     .map(AnyEngine::RocksDb)
@@ -126,6 +136,7 @@ struct Threads {
     io: Vec<JoinHandle<()>>,
     workers: Vec<JoinHandle<()>>,
     sweeper: JoinHandle<()>,
+    cleaner: JoinHandle<()>,
     sweeping: Sender<()>,
 }
 
@@ -166,8 +177,19 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     })?;
     let (sweeping, sweep_until) = bounded(0);
     let sweeping_node = Arc::clone(node);
+    let (cleaning_node, clean_until) = (Arc::clone(node), sweep_until.clone());
     let sweeper = spawn("sweeper".to_owned(), move || sweeper::run(sweeping_node, &sweep_until))?;
-    Ok(Threads { mailboxes, listener: stopper, listening, io, workers: worker_threads, sweeper, sweeping })
+    let cleaner = spawn("cleaner".to_owned(), move || cleaner::run(&cleaning_node, &clean_until))?;
+    Ok(Threads {
+        mailboxes,
+        listener: stopper,
+        listening,
+        io,
+        workers: worker_threads,
+        sweeper,
+        cleaner,
+        sweeping,
+    })
 }
 
 fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
@@ -181,6 +203,7 @@ impl Threads {
         join(self.listening);
         drop(self.sweeping);
         join(self.sweeper);
+        join(self.cleaner);
         for mailbox in &self.mailboxes.threads {
             mailbox.send(Message::Stop);
         }
