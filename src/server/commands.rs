@@ -66,9 +66,10 @@ impl IoThread {
     fn read_through_scratch(&mut self, connection: &mut Connection, place: usize) {
         let mut scratch = std::mem::take(&mut self.scratch);
         match connection.stream.read(&mut scratch) {
-            Ok(0) => connection.dead = true,
+            // What was asked is still answered: the other side may have closed only its half.
+            Ok(0) => connection.session.closing = true,
             Ok(n) => {
-                connection.readable = n == scratch.len();
+                connection.readable = n == scratch.len() || connection.hung_up;
                 self.lane.counters.net_in_bytes.add(n as u64);
                 let bytes = scratch.get(..n).unwrap_or(&[]);
                 let used = self.run_all(connection, place, bytes);
@@ -89,10 +90,10 @@ impl IoThread {
         match read {
             Ok(0) => {
                 input.truncate(start);
-                connection.dead = true;
+                connection.session.closing = true;
             }
             Ok(n) => {
-                connection.readable = n == room;
+                connection.readable = n == room || connection.hung_up;
                 self.lane.counters.net_in_bytes.add(n as u64);
                 input.truncate(start + n);
                 let used = self.run_all(connection, place, &input);

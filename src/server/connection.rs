@@ -49,6 +49,9 @@ pub struct Connection {
     /// The socket may have more to read / took less than was offered.
     pub readable: bool,
     pub writable: bool,
+    /// The other side sends nothing more. It was said together with the last bytes, and is not said again: what is there is to
+    /// be read to the end.
+    pub hung_up: bool,
     /// Is on the thread's list of connections to look at.
     pub queued: bool,
     pub over_soft_limit_since: Option<Instant>,
@@ -80,6 +83,7 @@ impl Connection {
             state: State::Open,
             readable: false,
             writable: true,
+            hung_up: false,
             queued: false,
             over_soft_limit_since: None,
             dead: false,

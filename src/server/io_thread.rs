@@ -105,7 +105,12 @@ impl IoThread {
             self.begin_round();
             for event in &events {
                 if event.token() != WAKER {
-                    self.note(event.token().0, event.is_readable(), event.is_writable());
+                    self.note(
+                        event.token().0,
+                        event.is_readable(),
+                        event.is_writable(),
+                        event.is_read_closed(),
+                    );
                 }
             }
             self.mailbox.drain(&mut messages);
@@ -143,13 +148,14 @@ impl IoThread {
         }
     }
 
-    fn note(&mut self, place: usize, readable: bool, writable: bool) {
+    fn note(&mut self, place: usize, readable: bool, writable: bool, hung_up: bool) {
         let Some(connection) = self.connections.get_mut(place).and_then(Option::as_mut) else { return };
         if writable && !connection.writable {
             connection.writable = true;
             self.to_send.push(place);
         }
-        if readable {
+        connection.hung_up |= hung_up;
+        if readable || hung_up {
             connection.readable = true;
             enqueue(&mut self.ready, connection, place);
         }
