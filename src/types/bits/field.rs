@@ -77,6 +77,18 @@ impl Field {
             Overflow::Fail => None,
         }
     }
+
+    /// [`Field::fit`] for a number that was given to store. Redis looks at it as unsigned for an unsigned field, and its
+    /// arithmetic goes round for numbers far below a signed one: both saturate at the upper end.
+    fn fit_given(self, value: i64, overflow: Overflow) -> Option<i64> {
+        let wide = i128::from(value);
+        let upwards =
+            if self.signed { self.width < 64 && self.max() - wide > i128::from(i64::MAX) } else { value < 0 };
+        if upwards && overflow == Overflow::Saturate {
+            return Some(self.max() as i64);
+        }
+        self.fit(wide, overflow)
+    }
 }
 
 impl Step {
@@ -112,7 +124,7 @@ impl Step {
     fn outcome(&self, old: i64) -> (Option<i64>, Option<i64>) {
         match self.action {
             Action::Get => (Some(old), None),
-            Action::Set(value) => match self.field.fit(i128::from(value), self.overflow) {
+            Action::Set(value) => match self.field.fit_given(value, self.overflow) {
                 Some(new) => (Some(old), Some(new)),
                 None => (None, None),
             },
@@ -220,6 +232,12 @@ mod tests {
         assert_eq!(u63s.fit(-1, Overflow::Saturate), Some(0));
         assert_eq!(u63s.fit(above, Overflow::Wrap), Some(0));
         let u8s = Field { signed: false, width: 8 };
+        assert_eq!(u8s.fit_given(-1, Overflow::Saturate), Some(255));
+        assert_eq!(u8s.fit_given(-1, Overflow::Fail), None);
+        let i6s = Field { signed: true, width: 6 };
+        assert_eq!(i6s.fit_given(-100, Overflow::Saturate), Some(-32));
+        assert_eq!(i6s.fit_given(i64::MIN + 32, Overflow::Saturate), Some(-32));
+        assert_eq!(i6s.fit_given(i64::MIN + 31, Overflow::Saturate), Some(31));
         assert_eq!((u8s.fit(255, Overflow::Fail), u8s.fit(256, Overflow::Fail)), (Some(255), None));
     }
 }

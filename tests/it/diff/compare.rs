@@ -15,7 +15,15 @@ struct Difference {
     applies: fn(args: &[Vec<u8>], tarn: &Value, redis: &Value) -> bool,
 }
 
-const EXPECTED_DIFFERENCES: &[Difference] = &[];
+const EXPECTED_DIFFERENCES: &[Difference] = &[Difference {
+    documented: "OBJECT ENCODING",
+    // Redis keeps `raw` for a short string that was once changed in place.
+    applies: |args, tarn, redis| {
+        args.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"ENCODING"))
+            && *tarn == Value::bulk("embstr")
+            && *redis == Value::bulk("raw")
+    },
+}];
 
 #[derive(Debug, Clone)]
 pub struct Mismatch {
