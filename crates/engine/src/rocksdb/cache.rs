@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 
 use super::hash::RowHash;
 
-/// Entry, hash slot, list slot, and what the allocator rounds up.
+/// A bucket at the usual fill, and what the allocator adds to the bytes.
 const ENTRY_OVERHEAD_BYTES: usize = 88;
 /// A row larger than this share of the budget is not kept.
 const LARGEST_SHARE: usize = 64;
@@ -42,12 +42,10 @@ impl Entry {
     }
 }
 
-/// One shard's clean rows.
+/// One shard's clean rows. The clock goes over the table's buckets.
 #[derive(Default)]
 pub struct CachePart {
-    index: HashTable<u32>,
-    entries: Vec<Option<Entry>>,
-    free: Vec<u32>,
+    entries: HashTable<Entry>,
     hand: usize,
 }
 
@@ -82,19 +80,11 @@ impl CachePart {
     /// Some(None) is a row known to be absent.
     #[inline]
     pub fn get(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
-        let index = self
-            .index
-            .find(hash.key, |index| self.entry(*index).is_some_and(|entry| entry.is(space, key, hash.key)))?;
-        let entry = self.entry(*index)?;
+        let entry = self.entries.find(hash.key, |entry| entry.is(space, key, hash.key))?;
         if !entry.used.load(Ordering::Relaxed) {
             entry.used.store(true, Ordering::Relaxed);
         }
         Some(entry.value())
-    }
-
-    #[inline]
-    fn entry(&self, index: u32) -> Option<&Entry> {
-        self.entries.get(index as usize)?.as_ref()
     }
 
     /// Puts a row in the place of what was known of it.
@@ -116,86 +106,52 @@ impl CachePart {
             bytes: bytes.into_boxed_slice(),
         };
         budget.used.fetch_add(entry.size(), Ordering::Relaxed);
-        let at = match self.free.pop() {
-            Some(at) => {
-                if let Some(place) = self.entries.get_mut(at as usize) {
-                    *place = Some(entry);
-                }
-                at
-            }
-            None => {
-                self.entries.push(Some(entry));
-                (self.entries.len() - 1) as u32
-            }
-        };
-        let CachePart { index, entries, .. } = self;
-        index.insert_unique(hash.key, at, |at| hash_of(entries, *at));
+        self.entries.insert_unique(hash.key, entry, |entry| entry.hash);
     }
 
     /// Forgets a row; whether it had been used.
     pub fn remove(&mut self, space: u8, key: &[u8], hash: &RowHash, budget: &CacheBudget) -> bool {
-        let entries = &self.entries;
-        let found = self.index.find_entry(hash.key, |index| {
-            entries
-                .get(*index as usize)
-                .and_then(Option::as_ref)
-                .is_some_and(|entry| entry.is(space, key, hash.key))
-        });
+        let found = self.entries.find_entry(hash.key, |entry| entry.is(space, key, hash.key));
         let Ok(found) = found else { return false };
-        let (at, _) = found.remove();
-        self.release(at, budget).is_some_and(|entry| entry.used.into_inner())
-    }
-
-    fn release(&mut self, at: u32, budget: &CacheBudget) -> Option<Entry> {
-        let entry = self.entries.get_mut(at as usize)?.take()?;
-        self.free.push(at);
+        let (entry, _) = found.remove();
         budget.used.fetch_sub(entry.size(), Ordering::Relaxed);
-        Some(entry)
+        entry.used.into_inner()
     }
 
-    /// Moves the clock over at most `steps` places while the budget is exceeded; true when it has come round.
+    /// Moves the clock over at most `steps` buckets while the budget is exceeded; true when it has come round.
     pub fn evict(&mut self, steps: usize, budget: &CacheBudget) -> bool {
         for _ in 0..steps {
             if !budget.is_exceeded() {
                 return false;
             }
-            let at = self.hand;
-            let Some(place) = self.entries.get(at) else {
+            if self.hand >= self.entries.num_buckets() {
                 self.hand = 0;
-                self.shrink();
+                self.give_back_buckets();
                 return true;
-            };
+            }
+            let at = self.hand;
             self.hand += 1;
-            let Some(entry) = place else { continue };
-            if entry.used.swap(false, Ordering::Relaxed) {
-                continue;
+            let Ok(found) = self.entries.get_bucket_entry(at) else { continue };
+            if !found.get().used.swap(false, Ordering::Relaxed) {
+                let (entry, _) = found.remove();
+                budget.used.fetch_sub(entry.size(), Ordering::Relaxed);
             }
-            let hash = entry.hash;
-            if let Ok(found) = self.index.find_entry(hash, |index| *index as usize == at) {
-                found.remove();
-            }
-            self.release(at as u32, budget);
         }
         false
     }
 
-    /// Gives the lists' memory back when most places are free.
-    fn shrink(&mut self) {
-        if self.index.is_empty() {
-            let hand = self.hand;
-            *self = CachePart { hand, ..CachePart::default() };
+    /// A table that once held much more than it does now gives its memory back.
+    fn give_back_buckets(&mut self) {
+        if self.entries.len() < self.entries.num_buckets() / 8 {
+            self.entries.shrink_to_fit(|entry| entry.hash);
         }
     }
 
     pub fn clear(&mut self, budget: &CacheBudget) {
-        let size: usize = self.entries.iter().flatten().map(Entry::size).sum();
+        let size: usize = self.entries.iter().map(Entry::size).sum();
         budget.used.fetch_sub(size, Ordering::Relaxed);
         *self = CachePart::default();
     }
-}
-
-fn hash_of(entries: &[Option<Entry>], at: u32) -> u64 {
-    entries.get(at as usize).and_then(Option::as_ref).map_or(0, |entry| entry.hash)
 }
 
 #[cfg(test)]
@@ -245,7 +201,7 @@ mod tests {
             }
         }
         assert!(budget.used() > 60 << 10, "the budget is used: {}", budget.used());
-        assert!(part.entries.len() < 1000, "places are used again");
+        assert!(part.entries.num_buckets() <= 2048, "buckets are used again");
         part.clear(&budget);
         assert_eq!(budget.used(), 0);
     }

@@ -15,6 +15,9 @@ use super::table::rows::Rows;
 use super::table::set::TableSet;
 use crate::{Direction, Error, Probe, Range, Read, Result, Space, SpaceDef, Wait};
 
+/// Sealed sets at which the thread that joins them is woken.
+const SEALED_BEFORE_WAKING: usize = 8;
+
 /// Exactly the commits that were complete when it was taken.
 pub struct RocksSnapshot {
     shared: Arc<Shared>,
@@ -67,6 +70,9 @@ impl Inner {
             }
             // A unit leaves the list only after its rows are in the sorted data.
             let sorted = SortedSnapshot::new(self.store.clone());
+            if units.sealed.len() > SEALED_BEFORE_WAKING {
+                self.background.want_freeze();
+            }
             let mut sets: Vec<_> = units.sets().cloned().collect();
             sets.reverse();
             (sorted, sets)

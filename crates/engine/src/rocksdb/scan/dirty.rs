@@ -97,7 +97,7 @@ impl Inner {
     fn order_group(&self, index: usize, want: &Want<'_>) -> Result<()> {
         let (head, seals) = {
             let shard = self.shards.read(index)?;
-            (shard.active.head(want.space, want.group, want.group_hash), shard.seals)
+            (shard.active.head(want.group_hash), shard.seals)
         };
         let mut found = Vec::new();
         let mut at = head;
@@ -106,7 +106,7 @@ impl Inner {
             if shard.seals != seals {
                 return Ok(());
             }
-            at = shard.active.walk_group(want.group.len(), at, &mut found);
+            at = shard.active.walk_group(want.space, want.group, at, &mut found);
         }
         let rows = found.into_iter().collect();
         let mut shard = self.shards.write(index)?;

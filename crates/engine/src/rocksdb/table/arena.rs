@@ -44,8 +44,8 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub fn group(&self) -> &'a [u8] {
-        &self.key[..self.group_len]
+    pub fn is_in(&self, space: u8, group: &[u8]) -> bool {
+        self.space == space && self.group_len == group.len() && self.key.starts_with(group)
     }
 }
 
@@ -68,7 +68,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    #[inline]
+    #[inline(always)]
     fn bytes_at(&self, at: RowAt) -> &[u8] {
         let chunk = &self.chunks[(at.0 >> OFFSET_BITS) as usize];
         &chunk[(at.0 as usize & (CHUNK_BYTES / UNIT - 1)) * UNIT..]
@@ -80,7 +80,7 @@ impl Arena {
         &mut chunk[(at.0 as usize & (CHUNK_BYTES / UNIT - 1)) * UNIT..]
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, at: RowAt) -> Row<'_> {
         let bytes = self.bytes_at(at);
         let (header, rest) = bytes.split_at(ROW_HEADER);
@@ -96,6 +96,15 @@ impl Arena {
             next: RowAt(u32_at(header, 0).unwrap_or_default()),
             is_dead: flags & DEAD != 0,
         }
+    }
+
+    /// Whether the row at `at` is the one of this key.
+    #[inline(always)]
+    pub fn is_row_of(&self, at: RowAt, space: u8, key: &[u8]) -> bool {
+        let Some((header, rest)) = self.bytes_at(at).split_first_chunk::<ROW_HEADER>() else { return false };
+        header[20] == space
+            && header[4..8] == (key.len() as u32).to_be_bytes()
+            && rest.get(..key.len()) == Some(key)
     }
 
     /// Adds a row in front of `next` and returns its address and the bytes it takes.

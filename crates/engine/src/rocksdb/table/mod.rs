@@ -40,6 +40,8 @@ fn spread(hash: u32) -> u64 {
 pub struct Table {
     arena: Arena,
     rows: HashTable<Slot>,
+    /// The newest row of each chain. Groups whose hashes collide share a chain, so that an insert need not look at
+    /// another row; whoever walks a chain looks at its rows anyway.
     groups: HashTable<Slot>,
     orders: Orders,
     /// Long groups that a scan had sorted after the table was sealed, by space and group.
@@ -71,12 +73,9 @@ impl Table {
             return None;
         }
         let hash = hash.key as u32;
-        let slot = self.rows.find(spread(hash), |slot| {
-            slot.hash == hash && {
-                let row = self.arena.row(slot.at);
-                row.key == key && row.space == space
-            }
-        })?;
+        let slot = self
+            .rows
+            .find(spread(hash), |slot| slot.hash == hash && self.arena.is_row_of(slot.at, space, key))?;
         Some(self.arena.row(slot.at))
     }
 
@@ -87,12 +86,7 @@ impl Table {
         let key_hash = hash.key as u32;
         let entry = rows.entry(
             spread(key_hash),
-            |slot| {
-                slot.hash == key_hash && {
-                    let row = arena.row(slot.at);
-                    row.key == key && row.space == space
-                }
-            },
+            |slot| slot.hash == key_hash && arena.is_row_of(slot.at, space, key),
             |slot| spread(slot.hash),
         );
         let mut new = NewRow { space, key, value, group_len: hash.group_len, slack: 0 };
@@ -114,18 +108,8 @@ impl Table {
         };
 
         let group_hash = hash.group as u32;
-        let group = groups.entry(
-            spread(group_hash),
-            |slot| {
-                slot.hash == group_hash && {
-                    let row = arena.row(slot.at);
-                    row.space == space
-                        && row.group_len == hash.group_len
-                        && key.get(..hash.group_len) == row.key.get(..hash.group_len)
-                }
-            },
-            |slot| spread(slot.hash),
-        );
+        let group =
+            groups.entry(spread(group_hash), |slot| slot.hash == group_hash, |slot| spread(slot.hash));
         let at = match group {
             Entry::Occupied(mut occupied) => {
                 let (at, size) = arena.push(new, occupied.get().at);
@@ -156,31 +140,25 @@ impl Table {
         grown
     }
 
-    /// The group's newest row.
-    pub fn head(&self, space: u8, group: &[u8], group_hash: u64) -> RowAt {
+    /// The newest row of the group's chain.
+    pub fn head(&self, group_hash: u64) -> RowAt {
         let hash = group_hash as u32;
-        let head = self.groups.find(spread(hash), |slot| {
-            slot.hash == hash && {
-                let row = self.arena.row(slot.at);
-                row.space == space && row.group() == group
-            }
-        });
-        head.map_or(RowAt::NONE, |slot| slot.at)
+        self.groups.find(spread(hash), |slot| slot.hash == hash).map_or(RowAt::NONE, |slot| slot.at)
     }
 
     /// The group's rows, in no order.
     fn chain<'t>(
         &'t self,
         space: u8,
-        group: &[u8],
+        group: &'t [u8],
         group_hash: u64,
-    ) -> impl Iterator<Item = (RowAt, Row<'t>)> + use<'t> {
-        let mut at = self.head(space, group, group_hash);
+    ) -> impl Iterator<Item = (RowAt, Row<'t>)> {
+        let mut at = self.head(group_hash);
         std::iter::from_fn(move || {
             while at != RowAt::NONE {
                 let (here, row) = (at, self.arena.row(at));
                 at = row.next;
-                if !row.is_dead {
+                if !row.is_dead && row.is_in(space, group) {
                     return Some((here, row));
                 }
             }

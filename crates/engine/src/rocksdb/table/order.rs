@@ -145,14 +145,20 @@ impl Table {
     }
 
     /// Reads a part of the group's chain into `found`, from `at` on; where to go on.
-    pub fn walk_group(&self, group_len: usize, mut at: RowAt, found: &mut Vec<(Rest, RowAt)>) -> RowAt {
+    pub fn walk_group(
+        &self,
+        space: u8,
+        group: &[u8],
+        mut at: RowAt,
+        found: &mut Vec<(Rest, RowAt)>,
+    ) -> RowAt {
         for _ in 0..WALK_STEP {
             if at == RowAt::NONE {
                 break;
             }
             let row = self.row(at);
-            if !row.is_dead {
-                found.push((Rest::from_slice(row.key.get(group_len..).unwrap_or_default()), at));
+            if !row.is_dead && row.is_in(space, group) {
+                found.push((Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at));
             }
             at = row.next;
         }

@@ -44,10 +44,10 @@ impl Fixture {
 
     fn order(&mut self, group: &[u8]) {
         let hash = self.hasher.group(Space(0), group);
-        let head = self.table.head(0, group, hash);
+        let head = self.table.head(hash);
         let (mut at, mut found) = (head, Vec::new());
         while at != RowAt::NONE {
-            at = self.table.walk_group(group.len(), at, &mut found);
+            at = self.table.walk_group(0, group, at, &mut found);
         }
         self.table.adopt_order(0, group, hash, found.into_iter().collect(), head);
     }

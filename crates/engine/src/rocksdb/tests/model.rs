@@ -12,7 +12,7 @@ use super::random::Random;
 use super::*;
 
 const COUNT: &[u8] = b"zz count";
-const SEEDS: u64 = 10;
+const SEEDS: u64 = 5;
 const OPERATIONS: usize = 120;
 /// Where a write-back may be cut off.
 const STEPS: [&str; 7] = [
@@ -227,9 +227,13 @@ impl World {
     }
 
     fn write_back(&mut self) {
+        // Rows that were clean before are read again after: none may be what it was.
+        self.check_all();
+        self.commit_few();
         self.engine().write_back_now();
         self.flushed = self.commits.len();
         self.synced = self.flushed;
+        self.check_all();
     }
 
     fn take_snapshot(&mut self) {
