@@ -39,7 +39,7 @@ pub const LATENCY_BUCKETS: usize = 31;
 #[derive(Debug)]
 pub struct CommandCounters {
     pub calls: Counter,
-    pub micros: Counter,
+    pub nanos: Counter,
     pub rejected: Counter,
     pub failed: Counter,
     pub latency: [Counter; LATENCY_BUCKETS],
@@ -49,7 +49,7 @@ impl Default for CommandCounters {
     fn default() -> CommandCounters {
         CommandCounters {
             calls: Counter::default(),
-            micros: Counter::default(),
+            nanos: Counter::default(),
             rejected: Counter::default(),
             failed: Counter::default(),
             latency: std::array::from_fn(|_| Counter::default()),
@@ -60,7 +60,7 @@ impl Default for CommandCounters {
 impl CommandCounters {
     pub fn took(&self, nanos: u64) {
         self.calls.add(1);
-        self.micros.add(nanos / 1000);
+        self.nanos.add(nanos);
         let bucket = (u64::BITS - (nanos / 1000).leading_zeros()) as usize;
         if let Some(bucket) = self.latency.get(bucket.min(LATENCY_BUCKETS - 1)) {
             bucket.add(1);
@@ -112,7 +112,7 @@ pub struct Metrics {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CommandTotals {
     pub calls: u64,
-    pub micros: u64,
+    pub nanos: u64,
     pub rejected: u64,
     pub failed: u64,
     pub latency: [u64; LATENCY_BUCKETS],
@@ -157,7 +157,7 @@ impl Metrics {
             totals.resize(totals.len().max(thread.commands.len()), CommandTotals::default());
             for (total, counters) in totals.iter_mut().zip(&thread.commands) {
                 total.calls += counters.calls.get();
-                total.micros += counters.micros.get();
+                total.nanos += counters.nanos.get();
                 total.rejected += counters.rejected.get();
                 total.failed += counters.failed.get();
                 for (sum, bucket) in total.latency.iter_mut().zip(&counters.latency) {
@@ -192,7 +192,7 @@ impl Metrics {
         self.errors.lock().clear();
         for t in self.threads.lock().iter() {
             for command in &t.commands {
-                for counter in [&command.calls, &command.micros, &command.rejected, &command.failed] {
+                for counter in [&command.calls, &command.nanos, &command.rejected, &command.failed] {
                     counter.reset();
                 }
                 command.latency.iter().for_each(Counter::reset);

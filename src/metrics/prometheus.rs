@@ -208,7 +208,7 @@ impl Page {
         }
         let all: u64 = totals.latency.iter().sum();
         self.labelled(&bucket, &[("command", command), ("le", "+Inf")], all);
-        self.labelled(&format!("{name}_sum"), &[("command", command)], totals.micros as f64 / 1e6);
+        self.labelled(&format!("{name}_sum"), &[("command", command)], totals.nanos as f64 / 1e9);
         self.labelled(&format!("{name}_count"), &[("command", command)], all);
     }
 }

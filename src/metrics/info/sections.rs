@@ -225,12 +225,12 @@ pub fn command_stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         if totals.calls + totals.rejected + totals.failed == 0 {
             continue;
         }
-        let per_call = totals.micros as f64 / totals.calls.max(1) as f64;
+        let per_call = totals.nanos as f64 / 1e3 / totals.calls.max(1) as f64;
         text.field(
             &format!("cmdstat_{}", command.full_name),
             format_args!(
                 "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
-                totals.calls, totals.micros, totals.rejected, totals.failed
+                totals.calls, totals.nanos / 1_000, totals.rejected, totals.failed
             ),
         );
     }
