@@ -60,16 +60,19 @@ fn of_live(
 }
 
 fn encoding(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    of_live(cx, args, |cx, meta| {
-        Ok(Reply::text(match meta.header.kind {
-            Kind::String if integer(cx, meta).is_some() => "int",
-            Kind::String if meta.header.body == Body::Inline && meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
-            Kind::String => "raw",
-            Kind::Hash | Kind::Set => "hashtable",
-            Kind::List => "quicklist",
-            Kind::SortedSet => "skiplist",
-        }))
-    })
+    of_live(cx, args, |cx, meta| Ok(Reply::text(encoding_name(cx, meta))))
+}
+
+/// The encoding Redis would keep the value in.
+pub(super) fn encoding_name(cx: &impl View, meta: &Meta) -> &'static str {
+    match meta.header.kind {
+        Kind::String if integer(cx, meta).is_some() => "int",
+        Kind::String if meta.header.body == Body::Inline && meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
+        Kind::String => "raw",
+        Kind::Hash | Kind::Set => "hashtable",
+        Kind::List => "quicklist",
+        Kind::SortedSet => "skiplist",
+    }
 }
 
 fn freq(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {

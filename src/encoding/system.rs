@@ -74,12 +74,32 @@ pub fn read_physical(value: &[u8]) -> Result<u32, Malformed> {
     u32::try_from(read_u64(value)?).map_err(|_| Malformed("physical number of a database"))
 }
 
-/// Keys of a physical database in one stripe, u64.
+/// Keys of a physical database in one stripe: [`Counts`].
 pub fn key_count(db: u32, stripe: u16) -> SystemKey {
     let mut key = one(tag::KEY_COUNT);
     key.extend_from_slice(&db.to_be_bytes());
     key.extend_from_slice(&stripe.to_be_bytes());
     key
+}
+
+/// How many keys there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub keys: u64,
+    /// Those of them that have a time to live.
+    pub expiring: u64,
+}
+
+impl Counts {
+    /// Both as u64, keys first.
+    pub fn encode(self) -> [u8; 16] {
+        (u128::from(self.keys) << 64 | u128::from(self.expiring)).to_be_bytes()
+    }
+
+    pub fn decode(value: &[u8]) -> Result<Counts, Malformed> {
+        let mut cursor = Cursor(value);
+        Ok(Counts { keys: cursor.u64("counter of keys")?, expiring: cursor.u64("counter of expiring keys")? })
+    }
 }
 
 /// First and past-the-last key of a physical database's counters.
@@ -136,6 +156,10 @@ mod tests {
         assert_eq!(database(15)[..], *b"d\0\x0f");
         assert_eq!(dropped(3)[..], *b"x\0\0\0\x03");
         assert_eq!(read_key_count(&key_count(2, 255)), Ok(255));
+        let counts = Counts { keys: 258, expiring: 3 };
+        assert_eq!(counts.encode(), *b"\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03");
+        assert_eq!(Counts::decode(&counts.encode()), Ok(counts));
+        assert!(Counts::decode(&[0; 15]).is_err());
         assert_eq!(read_dropped(&dropped(3)), Ok(3));
         assert_eq!(read_database(&database(15)), Ok(15));
         assert_eq!(read_physical(&7u64.to_be_bytes()), Ok(7));

@@ -6,6 +6,7 @@ use tarn_engine::Write as _;
 
 use super::View;
 use super::context::{Db, WriteCx};
+use crate::encoding::system::Counts;
 use crate::encoding::{self, SYSTEM, system};
 use crate::error::{Error, Result};
 
@@ -93,25 +94,35 @@ fn remap(cx: &mut WriteCx<'_>, db: Db) {
 
 /// Exact number of keys, as of the rows this view sees: a bounded sum of counters.
 pub fn key_count(cx: &mut impl View, db: Db) -> Result<u64> {
-    let mut total = 0u64;
-    for (_, count) in key_counts(cx, db)? {
-        total += count;
+    Ok(counts(cx, db)?.keys)
+}
+
+/// As [`key_count`], with the number of keys that expire.
+pub fn counts(cx: &mut impl View, db: Db) -> Result<Counts> {
+    let mut total = Counts::default();
+    for (_, counts) in stripe_counts(cx, db)? {
+        total.keys += counts.keys;
+        total.expiring += counts.expiring;
     }
     Ok(total)
 }
 
-/// Keys per stripe, in the order of stripes; stripes without keys may be absent.
+/// Keys per stripe, in the order of stripes; stripes without keys are absent.
 pub fn key_counts(cx: &mut impl View, db: Db) -> Result<Vec<(u16, u64)>> {
+    Ok(stripe_counts(cx, db)?.into_iter().map(|(stripe, counts)| (stripe, counts.keys)).collect())
+}
+
+fn stripe_counts(cx: &mut impl View, db: Db) -> Result<Vec<(u16, Counts)>> {
     let (start, end) = system::key_counts(db.physical);
-    let mut counts = Vec::new();
+    let mut found = Vec::new();
     let mut malformed = None;
     cx.scan_each(encoding::SYSTEM, &start, &end, super::STRIPES, &mut |row, value| {
-        match (system::read_key_count(row), system::read_u64(value)) {
-            (Ok(_), Ok(0)) => {}
-            (Ok(stripe), Ok(count)) => counts.push((stripe, count)),
+        match (system::read_key_count(row), Counts::decode(value)) {
+            (Ok(_), Ok(Counts { keys: 0, .. })) => {}
+            (Ok(stripe), Ok(counts)) => found.push((stripe, counts)),
             (Err(bad), _) | (_, Err(bad)) => malformed = Some(bad),
         }
         std::ops::ControlFlow::Continue(())
     })?;
-    malformed.map_or(Ok(counts), |bad| Err(bad.into()))
+    malformed.map_or(Ok(found), |bad| Err(bad.into()))
 }

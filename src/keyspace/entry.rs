@@ -5,6 +5,7 @@ use super::context::{Db, View, WriteCx};
 use super::{databases, stripe_of};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
+use crate::encoding::system::Counts;
 use crate::encoding::{EXPIRE, META, SYSTEM, slot, system};
 use crate::error::{Error, Result};
 use crate::reply::Span;
@@ -147,13 +148,13 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
             cx.put(META, &entry.row, &parts);
         }
     }
-    match &entry.stored {
-        None => count(cx, entry, 1)?,
-        Some(_) if !entry.live => cx.tally().expired += 1,
-        Some(_) => {}
+    if entry.stored.is_some() && !entry.live {
+        cx.tally().expired += 1;
     }
-    let before = entry.stored.map_or(0, |meta| meta.header.expire_at_ms);
-    move_expiry(cx, entry, before, header.expire_at_ms);
+    let before_ms = entry.stored_expiry();
+    let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
+    count(cx, entry, i64::from(entry.stored.is_none()), expiring)?;
+    move_expiry(cx, entry, before_ms, header.expire_at_ms);
     Ok(())
 }
 
@@ -161,7 +162,7 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
 pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
     cx.delete(META, &entry.row);
-    count(cx, entry, -1)?;
+    count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if !entry.live {
         cx.tally().expired += 1;
     }
@@ -203,14 +204,21 @@ fn move_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, before_ms: u64, after_ms
     }
 }
 
-fn count(cx: &mut WriteCx<'_>, entry: &Entry<'_>, change: i64) -> Result<()> {
+/// Changes how many keys the entry's stripe has, and how many of them expire.
+fn count(cx: &mut WriteCx<'_>, entry: &Entry<'_>, keys: i64, expiring: i64) -> Result<()> {
+    if (keys, expiring) == (0, 0) {
+        return Ok(());
+    }
     let row = system::key_count(entry.db.physical, stripe_of(entry.slot));
     let before = match cx.get(SYSTEM, &row)? {
-        Some(span) => system::read_u64(cx.bytes(span))?,
-        None => 0,
+        Some(span) => Counts::decode(cx.bytes(span))?,
+        None => Counts::default(),
     };
-    let after = before.checked_add_signed(change).ok_or(Error::Damaged("the counter of keys"))?;
-    cx.put(SYSTEM, &row, &[&after.to_be_bytes()]);
+    let changed = |count: u64, change: i64| {
+        count.checked_add_signed(change).ok_or(Error::Damaged("the counter of keys"))
+    };
+    let after = Counts { keys: changed(before.keys, keys)?, expiring: changed(before.expiring, expiring)? };
+    cx.put(SYSTEM, &row, &[&after.encode()]);
     Ok(())
 }
 

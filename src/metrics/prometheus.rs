@@ -22,9 +22,14 @@ pub fn text(node: &Arc<Node>) -> Result<String> {
     about_traffic(node, &mut page);
     about_commands(node, &mut page);
     about_engine(node, &mut page);
+    let counts = key_counts(node)?;
     page.family("tarn_db_keys", Kind::Gauge, "Keys per database.");
-    for (db, keys) in key_counts(node)? {
-        page.labelled("tarn_db_keys", &[("db", &db.to_string())], keys);
+    for (db, counts) in &counts {
+        page.labelled("tarn_db_keys", &[("db", &db.to_string())], counts.keys);
+    }
+    page.family("tarn_db_keys_expiring", Kind::Gauge, "Keys per database that have a time to live.");
+    for (db, counts) in &counts {
+        page.labelled("tarn_db_keys_expiring", &[("db", &db.to_string())], counts.expiring);
     }
     Ok(page.0)
 }

@@ -69,6 +69,7 @@ impl Sweeper {
     /// Whether something due was left for the next turn.
     fn turn(&mut self) -> Result<bool> {
         let node = Arc::clone(&self.lane.node);
+        node.metrics.sample(Instant::now());
         let mut backlog = false;
         if self.marks_since.elapsed() >= MARKS_LAST {
             self.marks_since = Instant::now();

@@ -24,10 +24,11 @@ fn a_command_is_described_in_both_protocols() {
          [\"client|id\" :2 [+noscript +loading +stale] :0 :0 :0 [+@slow +@connection] [] [] []]]"
     );
     kit.resp3();
-    assert!(
-        kit.run("COMMAND INFO echo")
-            .contains("#{+loading +stale +fast} :0 :0 :0 #{+@fast +@connection} #{} #{} #{}")
-    );
+    let words: tarn_resp::OwnedArgs = ["COMMAND", "INFO", "echo"].iter().collect();
+    let expected =
+        b"*1\r\n*10\r\n$4\r\necho\r\n:2\r\n~3\r\n+loading\r\n+stale\r\n+fast\r\n:0\r\n:0\r\n:0\r\n\
+        ~2\r\n+@fast\r\n+@connection\r\n~0\r\n~0\r\n~0\r\n";
+    assert_eq!(kit.bytes(words.view()), expected);
 }
 
 #[test]

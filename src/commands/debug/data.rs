@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::commands::object;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx, read_rows, write_key};
 use crate::error::{Error, Result};
@@ -137,7 +138,7 @@ pub fn object(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         let found = entry::find(cx, &key)?;
         let meta = *found.live().ok_or(Error::NoSuchKey)?;
         let len = string::value(&found)?.map_or(0, |value| value.len());
-        let encoding = meta.header.kind.name();
+        let encoding = object::encoding_name(cx, &meta);
         Ok(Reply::Status(format!(
             "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{len} lru:0 lru_seconds_idle:0"
         )))
@@ -160,12 +161,12 @@ mod tests {
         let (mut a, mut b) = (open(), open());
         assert_eq!(a.run("DEBUG DIGEST"), NOTHING);
         a.run("SET x 1 | SET y 2 | SELECT 3 | SET x 1");
-        b.run("SELECT 3 | SET x 9 | SET x 1 | SELECT 0 | SET y 2 | SET x 1 | SET z 1 | GETDEL z");
+        b.run("SELECT 3 | SET x 9 | SET x 1 | SELECT 0 | SET y 2 | SET x 1 | SET z 1 | DEL z");
         let digest = a.run("DEBUG DIGEST");
         assert_ne!(digest, NOTHING);
         assert_eq!(digest.len(), 41);
         assert_eq!(b.run("DEBUG DIGEST"), digest);
-        for change in ["SET y 3", "SET y 2 EX 100", "SELECT 1 | SET y 2"] {
+        for change in ["SET y 3", "EXPIRE y 100", "SELECT 1 | SET y 2"] {
             let mut changed = open();
             changed.run("SELECT 3 | SET x 1 | SELECT 0 | SET x 1 | SET y 2");
             assert_eq!(changed.run("DEBUG DIGEST"), digest);
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(kit.run("DEBUG OBJECT missing"), "-ERR no such key");
         let described = kit.run("SET a 12 | DEBUG OBJECT a");
         assert!(
-            described.ends_with("refcount:1 encoding:string serializedlength:2 lru:0 lru_seconds_idle:0"),
+            described.ends_with("refcount:1 encoding:int serializedlength:2 lru:0 lru_seconds_idle:0"),
             "{described}"
         );
     }

@@ -28,9 +28,12 @@ fn change_count(txn: &mut tarn_engine::AnyWrite<'_>, slot: u16, by: i64) {
     use tarn_engine::Read as _;
     let row = system::key_count(0, stripe_of(slot));
     let mut value = vec![];
-    let before =
-        if txn.get(SYSTEM, &row, &mut value).unwrap() { system::read_u64(&value).unwrap() } else { 0 };
-    txn.put(SYSTEM, &row, &[&before.checked_add_signed(by).unwrap().to_be_bytes()]);
+    let mut counts = match txn.get(SYSTEM, &row, &mut value).unwrap() {
+        true => system::Counts::decode(&value).unwrap(),
+        false => system::Counts::default(),
+    };
+    counts.keys = counts.keys.checked_add_signed(by).unwrap();
+    txn.put(SYSTEM, &row, &[&counts.encode()]);
 }
 
 fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> ReadCx<'a> {

@@ -11,6 +11,7 @@ use crate::commands::connection::REDIS_VERSION;
 use crate::config::{Choice as _, EngineKind};
 use crate::dispatch::execute::Lane;
 use crate::dispatch::registry::registry;
+use crate::encoding::system::Counts;
 use crate::error::Result;
 use crate::keyspace::databases;
 use crate::metrics::process;
@@ -230,7 +231,10 @@ pub fn command_stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
             &format!("cmdstat_{}", command.full_name),
             format_args!(
                 "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
-                totals.calls, totals.nanos / 1_000, totals.rejected, totals.failed
+                totals.calls,
+                totals.nanos / 1_000,
+                totals.rejected,
+                totals.failed
             ),
         );
     }
@@ -263,23 +267,24 @@ pub fn cluster(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     Ok(())
 }
 
-/// Databases that hold keys.
+/// Databases that hold keys. How long they live on average is not known: 0, as in Redis before it has sampled any.
 pub fn keyspace(node: &Arc<Node>, text: &mut Text) -> Result<()> {
-    for (logical, count) in key_counts(node)? {
-        text.field(&format!("db{logical}"), format_args!("keys={count},expires=0,avg_ttl=0"));
+    for (logical, counts) in key_counts(node)? {
+        let Counts { keys, expiring } = counts;
+        text.field(&format!("db{logical}"), format_args!("keys={keys},expires={expiring},avg_ttl=0"));
     }
     Ok(())
 }
 
 /// Keys per database that has any.
-pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, u64)>> {
+pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, Counts)>> {
     let mut lane = Lane::aside(node);
-    let mut counts = Vec::new();
+    let mut found = Vec::new();
     for db in node.keyspace.databases.iter() {
-        let count = lane.look(db.logical, |cx| databases::key_count(cx, db))?;
-        if count > 0 {
-            counts.push((db.logical, count));
+        let counts = lane.look(db.logical, |cx| databases::counts(cx, db))?;
+        if counts.keys > 0 {
+            found.push((db.logical, counts));
         }
     }
-    Ok(counts)
+    Ok(found)
 }

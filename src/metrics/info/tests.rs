@@ -64,3 +64,20 @@ fn sizes_for_people() {
     assert_eq!((human(0), human(1023), human(1024)), ("0B".into(), "1023B".into(), "1.00K".into()));
     assert_eq!((human(1_163_432), human(25_274_793_984)), ("1.11M".into(), "23.54G".into()));
 }
+
+#[test]
+fn keys_and_those_that_expire_are_counted() {
+    let mut kit = Kit::new();
+    let counted = |kit: &Kit| info(kit, &["keyspace"]).replace("# Keyspace\r\n", "");
+    kit.run("SET a 1 | SET b 1 EX 100 | SELECT 2 | SET c 1 PX 100000");
+    assert_eq!(counted(&kit), "db0:keys=2,expires=1,avg_ttl=0\r\ndb2:keys=1,expires=1,avg_ttl=0\r\n");
+    kit.run("PERSIST c | SELECT 0 | EXPIRE a 50 | EXPIRE b 60 | SET b 2 | RENAME a d | COPY d e");
+    assert_eq!(counted(&kit), "db0:keys=3,expires=2,avg_ttl=0\r\ndb2:keys=1,expires=0,avg_ttl=0\r\n");
+    kit.run("MOVE d 2 | DEL e | SELECT 2 | DEL c");
+    assert_eq!(counted(&kit), "db0:keys=1,expires=0,avg_ttl=0\r\ndb2:keys=1,expires=1,avg_ttl=0\r\n");
+    kit.pass_ms(50_000);
+    assert_eq!(kit.run("SET d 1"), "+OK");
+    assert_eq!(counted(&kit), "db0:keys=1,expires=0,avg_ttl=0\r\ndb2:keys=1,expires=0,avg_ttl=0\r\n");
+    kit.run("SET d 1 EX 10 | FLUSHALL");
+    assert_eq!(counted(&kit), "");
+}
