@@ -17,22 +17,30 @@ const MIN_DECIMAL: i64 = -4_970;
 /// Digits behind the point that are printed.
 const DECIMALS: usize = 17;
 
-/// A number: `mantissa * 2^exponent`, the mantissa's top bit set unless it is zero. Not a number never arises.
+/// A number. What is not a number never arises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extended {
-    Finite { negative: bool, mantissa: u64, exponent: i32 },
-    Infinite { negative: bool },
+    Finite(Finite),
+    Infinite,
+}
+
+/// `mantissa * 2^exponent`, the mantissa's top bit set unless it is zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finite {
+    negative: bool,
+    mantissa: u64,
+    exponent: i32,
 }
 
 /// A sum that is no number or not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotFinite;
 
-impl Extended {
-    pub const ZERO: Extended = Extended::Finite { negative: false, mantissa: 0, exponent: 0 };
+impl Finite {
+    const ZERO: Finite = Finite { negative: false, mantissa: 0, exponent: 0 };
 
     /// `bits * 2^exponent`, and a little more if `sticky`, rounded; None when it is too large.
-    fn rounded(negative: bool, bits: u128, exponent: i32, sticky: bool) -> Option<Extended> {
+    fn rounded(negative: bool, bits: u128, exponent: i32, sticky: bool) -> Option<Finite> {
         let length = 128 - bits.leading_zeros() as i32;
         // Bits that do not fit: beyond 64, or below the smallest number's.
         let excess = (length - 64).max(MIN_EXPONENT - exponent).clamp(0, 128) as u32;
@@ -40,23 +48,50 @@ impl Extended {
         let below = bits ^ kept.checked_shl(excess).unwrap_or(0);
         let half = if excess == 0 { 0 } else { 1u128 << (excess - 1) };
         let up = excess > 0 && (below > half || (below == half && (sticky || kept & 1 == 1)));
-        Extended::normal(negative, kept + u128::from(up), exponent + excess as i32)
+        Finite::normal(negative, kept + u128::from(up), exponent + excess as i32)
     }
 
     /// The same number with the mantissa's top bit set. `mantissa` is at most 2^64.
-    fn normal(negative: bool, mantissa: u128, exponent: i32) -> Option<Extended> {
+    fn normal(negative: bool, mantissa: u128, exponent: i32) -> Option<Finite> {
         if mantissa == 0 {
-            return Some(Extended::Finite { negative, mantissa: 0, exponent: 0 });
+            return Some(Finite { negative, ..Finite::ZERO });
         }
         let shift = mantissa.leading_zeros() as i32 - 64;
         let mantissa = if shift < 0 { mantissa >> 1 } else { mantissa << shift };
         let exponent = exponent - shift;
-        (exponent <= MAX_EXPONENT).then_some(Extended::Finite {
-            negative,
-            mantissa: mantissa as u64,
-            exponent,
-        })
+        (exponent <= MAX_EXPONENT).then_some(Finite { negative, mantissa: mantissa as u64, exponent })
     }
+
+    /// The sum, rounded; None when it is too large.
+    fn plus(self, other: Finite) -> Option<Finite> {
+        match (self.mantissa, other.mantissa) {
+            (0, 0) => return Some(Finite { negative: self.negative && other.negative, ..Finite::ZERO }),
+            (0, _) => return Some(other),
+            (_, 0) => return Some(self),
+            _ => {}
+        }
+        let size = |number: Finite| (number.exponent, number.mantissa);
+        let (large, small) = if size(self) >= size(other) { (self, other) } else { (other, self) };
+        // Room below the larger one: what falls out of it only decides on which side of a half the sum is.
+        const ROOM: u32 = 62;
+        let distance = large.exponent.abs_diff(small.exponent);
+        let exact = u128::from(small.mantissa) << ROOM;
+        let shifted = exact.checked_shr(distance).unwrap_or(0);
+        let lost = shifted.checked_shl(distance).unwrap_or(0) != exact;
+        let larger = u128::from(large.mantissa) << ROOM;
+        let sum = match large.negative == small.negative {
+            true => larger + shifted,
+            false => larger - shifted - u128::from(lost),
+        };
+        if sum == 0 {
+            return Some(Finite::ZERO);
+        }
+        Finite::rounded(large.negative, sum, large.exponent - ROOM as i32, lost)
+    }
+}
+
+impl Extended {
+    pub const ZERO: Extended = Extended::Finite(Finite::ZERO);
 
     /// Reads a number as C's `strtold` does, the whole text and nothing else. What is too large or, not being zero,
     /// too small is no number.
@@ -70,56 +105,26 @@ impl Extended {
             rest => (false, rest),
         };
         if text.eq_ignore_ascii_case(b"inf") || text.eq_ignore_ascii_case(b"infinity") {
-            return Some(Extended::Infinite { negative });
+            return Some(Extended::Infinite);
         }
-        match text {
+        let finite = match text {
             [b'0', b'x' | b'X', rest @ ..] => parse_hex(negative, rest),
             rest => parse_decimal(negative, rest),
-        }
+        };
+        finite.map(Extended::Finite)
     }
 
     /// The sum, rounded.
-    pub fn add(self, other: Extended) -> Result<Extended, NotFinite> {
-        let (
-            Extended::Finite { negative: n, mantissa: m, exponent: e },
-            Extended::Finite { negative, mantissa, exponent },
-        ) = (self, other)
-        else {
-            return Err(NotFinite);
-        };
-        if m == 0 || mantissa == 0 {
-            return Ok(match (m, mantissa) {
-                (0, 0) => Extended::Finite { negative: n && negative, mantissa: 0, exponent: 0 },
-                (0, _) => other,
-                _ => self,
-            });
+    pub fn plus(self, other: Extended) -> Result<Extended, NotFinite> {
+        match (self, other) {
+            (Extended::Finite(a), Extended::Finite(b)) => a.plus(b).map(Extended::Finite).ok_or(NotFinite),
+            _ => Err(NotFinite),
         }
-        let ((n, m, e), (negative, mantissa, exponent)) = if (e, m) >= (exponent, mantissa) {
-            ((n, m, e), (negative, mantissa, exponent))
-        } else {
-            ((negative, mantissa, exponent), (n, m, e))
-        };
-        // 62 bits of room below the larger one: what falls out of them only decides on which side of a half the sum is.
-        const ROOM: u32 = 62;
-        let large = u128::from(m) << ROOM;
-        let small = u128::from(mantissa) << ROOM;
-        let distance = e.abs_diff(exponent);
-        let shifted = small.checked_shr(distance).unwrap_or(0);
-        let lost = shifted.checked_shl(distance).unwrap_or(0) != small;
-        let sum = if n == negative { large + shifted } else { large - shifted - u128::from(lost) };
-        if sum == 0 && !lost {
-            return Ok(Extended::ZERO);
-        }
-        Extended::rounded(n, sum, e - ROOM as i32, lost).ok_or(NotFinite)
     }
 
     /// As C's `%.17Lf` prints it, without trailing zeros; minus zero is zero.
     pub fn print(self) -> Vec<u8> {
-        let (negative, mantissa, exponent) = match self {
-            Extended::Finite { negative, mantissa, exponent } => (negative, mantissa, exponent),
-            Extended::Infinite { negative: true } => return b"-inf".to_vec(),
-            Extended::Infinite { negative: false } => return b"inf".to_vec(),
-        };
+        let Extended::Finite(Finite { negative, mantissa, exponent }) = self else { return b"inf".to_vec() };
         let mut number = Big::from(mantissa);
         let decimals = match usize::try_from(exponent) {
             Ok(exponent) => {
@@ -206,13 +211,13 @@ fn spelling(text: &[u8], marker: u8, value: fn(u8) -> Option<u8>) -> Option<Spel
     Some(Spelling { digits, behind_point, exponent })
 }
 
-fn parse_decimal(negative: bool, text: &[u8]) -> Option<Extended> {
+fn parse_decimal(negative: bool, text: &[u8]) -> Option<Finite> {
     let Spelling { digits, behind_point, exponent } =
         spelling(text, b'e', |byte| byte.is_ascii_digit().then(|| byte - b'0'))?;
     let zeros = digits.iter().take_while(|digit| **digit == 0).count();
     let significant = digits.get(zeros..)?;
     if significant.is_empty() {
-        return Some(Extended::Finite { negative, mantissa: 0, exponent: 0 });
+        return Some(Finite { negative, ..Finite::ZERO });
     }
     let power = exponent - behind_point;
     let magnitude = significant.len() as i64 + power;
@@ -239,7 +244,7 @@ fn parse_decimal(negative: bool, text: &[u8]) -> Option<Extended> {
                 divide_large(negative, number, &divisor, shift)
             } else {
                 let (quotient, rest) = number.divide(&divisor);
-                Extended::rounded(negative, quotient, -(shift as i32), rest)
+                Finite::rounded(negative, quotient, -(shift as i32), rest)
             }
         }
     };
@@ -247,15 +252,15 @@ fn parse_decimal(negative: bool, text: &[u8]) -> Option<Extended> {
 }
 
 /// A quotient above 128 bits: the divisor grows until the quotient fits, with the bits below as the rest.
-fn divide_large(negative: bool, number: Big, divisor: &Big, shift: usize) -> Option<Extended> {
+fn divide_large(negative: bool, number: Big, divisor: &Big, shift: usize) -> Option<Finite> {
     let more = number.bits() - divisor.bits() - 100;
     let mut divisor = divisor.clone();
     divisor.shift_left(more);
     let (quotient, rest) = number.divide(&divisor);
-    Extended::rounded(negative, quotient, more as i32 - shift as i32, rest)
+    Finite::rounded(negative, quotient, more as i32 - shift as i32, rest)
 }
 
-fn parse_hex(negative: bool, text: &[u8]) -> Option<Extended> {
+fn parse_hex(negative: bool, text: &[u8]) -> Option<Finite> {
     let Spelling { digits, behind_point, exponent } =
         spelling(text, b'p', |byte| char::from(byte).to_digit(16).map(|digit| digit as u8))?;
     let mut number = Big::default();
@@ -263,7 +268,7 @@ fn parse_hex(negative: bool, text: &[u8]) -> Option<Extended> {
         number.multiply_add(16, u32::from(digit));
     }
     if number.is_zero() {
-        return Some(Extended::Finite { negative, mantissa: 0, exponent: 0 });
+        return Some(Finite { negative, ..Finite::ZERO });
     }
     let exponent = exponent - 4 * behind_point;
     let top = exponent + number.bits() as i64;
@@ -273,14 +278,14 @@ fn parse_hex(negative: bool, text: &[u8]) -> Option<Extended> {
     not_vanished(from_big(negative, &number, i32::try_from(exponent).ok()?))
 }
 
-fn from_big(negative: bool, number: &Big, exponent: i32) -> Option<Extended> {
+fn from_big(negative: bool, number: &Big, exponent: i32) -> Option<Finite> {
     let cut = number.bits().saturating_sub(100);
-    Extended::rounded(negative, number.window(cut), exponent + cut as i32, number.any_below(cut))
+    Finite::rounded(negative, number.window(cut), exponent + cut as i32, number.any_below(cut))
 }
 
 /// Something that has become zero by rounding is refused.
-fn not_vanished(parsed: Option<Extended>) -> Option<Extended> {
-    parsed.filter(|number| !matches!(number, Extended::Finite { mantissa: 0, .. }))
+fn not_vanished(parsed: Option<Finite>) -> Option<Finite> {
+    parsed.filter(|number| number.mantissa != 0)
 }
 
 #[cfg(test)]
@@ -289,7 +294,7 @@ mod tests {
 
     fn sum(a: &str, b: &str) -> String {
         let parse = |text: &str| Extended::parse(text.as_bytes()).unwrap();
-        String::from_utf8(parse(a).add(parse(b)).unwrap().print()).unwrap()
+        String::from_utf8(parse(a).plus(parse(b)).unwrap().print()).unwrap()
     }
 
     /// What redis-server answers.
@@ -355,8 +360,8 @@ mod tests {
     #[test]
     fn what_is_not_finite() {
         let parse = |text: &str| Extended::parse(text.as_bytes()).unwrap();
-        assert_eq!(parse("inf").add(parse("1")), Err(NotFinite));
-        assert_eq!(parse("inf").add(parse("-inf")), Err(NotFinite));
-        assert_eq!(parse("1.18e4932").add(parse("1.18e4932")), Err(NotFinite));
+        assert_eq!(parse("inf").plus(parse("1")), Err(NotFinite));
+        assert_eq!(parse("inf").plus(parse("-inf")), Err(NotFinite));
+        assert_eq!(parse("1.18e4932").plus(parse("1.18e4932")), Err(NotFinite));
     }
 }

@@ -1,6 +1,6 @@
 //! Strings as bits: SETBIT to BITFIELD_RO.
 
-use crate::check::check;
+use crate::check::{check, tarn_only};
 
 #[test]
 fn arity() {
@@ -374,6 +374,15 @@ fn bitfield() {
     check("BITFIELD k SET u16 524280 65535 | STRLEN k | BITCOUNT k", "[:0] | :65537 | :16");
     check("SET k v PXAT 1 | BITFIELD k GET u8 0 SET u8 0 65 | GET k", r#"+OK | [:0 :0] | "A""#);
     check("SET k 100 | BITFIELD k INCRBY u8 0 1 | GET k", r#"+OK | [:50] | "200""#);
+}
+
+#[test]
+fn a_field_far_beyond_every_string() {
+    tarn_only("BITFIELD k GET u8 #2305843009213693952", "-ERR bit offset is not an integer or out of range");
+    tarn_only(
+        "BITFIELD k SET u16 #1152921504606846976 1 | EXISTS k",
+        "-ERR bit offset is not an integer or out of range | :0",
+    );
 }
 
 #[test]

@@ -222,7 +222,7 @@ pub fn increment_float(cx: &mut WriteCx<'_>, key: &[u8], by: &[u8]) -> Result<Ve
         Some(_) => return Err(Error::NotFloat),
     };
     let by = Extended::parse(by).ok_or(Error::NotFloat)?;
-    let sum = before.add(by).map_err(|_| Error::reply("ERR increment would produce NaN or Infinity"))?;
+    let sum = before.plus(by).map_err(|_| Error::reply("ERR increment would produce NaN or Infinity"))?;
     let text = sum.print();
     set(cx, &found, &text, found.expire_at_ms())?;
     Ok(text)
