@@ -112,20 +112,18 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             })
         }
     };
-    let mut credentials = None;
+    let config = cx.node.config.current();
+    // Each option takes effect as it is read, also when a later one is refused.
     while let Some(option) = args.peek() {
         let left = args.left();
         if left > 2 && args.keyword("auth") {
-            credentials = Some((args.next()?, args.next()?));
+            let (user, password) = (args.next()?, args.next()?);
+            authenticate(cx, &config, user, password)?;
         } else if left > 1 && args.keyword("setname") {
             client::set_name(cx, args.next()?)?;
         } else {
             return Err(Error::about("ERR Syntax error in HELLO option '", option, "'"));
         }
-    }
-    let config = cx.node.config.current();
-    if let Some((user, password)) = credentials {
-        authenticate(cx, &config, user, password)?;
     }
     if !cx.session.authenticated {
         return Err(Error::reply(

@@ -52,6 +52,8 @@ fn hello() {
     check("HELLO 3 AUTH", "-ERR Syntax error in HELLO option 'AUTH'");
     check("HELLO 3 AUTH default", "-ERR Syntax error in HELLO option 'AUTH'");
     check("HELLO 3 AUTH nobody x", "-WRONGPASS invalid username-password pair or user is disabled.");
+    check(r#"HELLO 3 AUTH nobody x FOO"#, "-WRONGPASS invalid username-password pair or user is disabled.");
+    check("HELLO 3 SETNAME bob FOO | CLIENT GETNAME", r#"-ERR Syntax error in HELLO option 'FOO' | "bob""#);
     check("HELLO FOO", "-ERR Protocol version is not an integer or out of range");
     check(
         r#"HELLO 2 SETNAME "a b""#,

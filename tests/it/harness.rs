@@ -362,7 +362,8 @@ pub mod pool {
     use std::ops::{Deref, DerefMut};
     use std::sync::{Mutex, Once};
 
-    static IDLE: Mutex<BTreeMap<Program, Vec<Shared>>> = Mutex::new(BTreeMap::new());
+    /// By program, and whether the clock was moved.
+    static IDLE: Mutex<BTreeMap<(Program, bool), Vec<Shared>>> = Mutex::new(BTreeMap::new());
 
     pub struct Shared {
         pub server: Server,
@@ -372,20 +373,29 @@ pub mod pool {
 
     pub struct Lease(Option<Shared>);
 
+    /// A server whose clock may have been moved.
     pub fn take(program: Program) -> Lease {
+        let idle = idle(program, true).or_else(|| idle(program, false));
+        Lease(Some(idle.unwrap_or_else(|| start(program))))
+    }
+
+    /// A server whose clock is right.
+    pub fn take_on_time(program: Program) -> Lease {
+        Lease(Some(idle(program, false).unwrap_or_else(|| start(program))))
+    }
+
+    fn idle(program: Program, moved: bool) -> Option<Shared> {
+        IDLE.lock().unwrap().get_mut(&(program, moved)).and_then(Vec::pop)
+    }
+
+    fn start(program: Program) -> Shared {
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| {
             // Statics are not dropped, but the servers' directories shall be removed.
             // SAFETY: the callback touches nothing that exit has torn down before.
             unsafe { libc::atexit(clear) };
         });
-        let idle = IDLE.lock().unwrap().get_mut(&program).and_then(Vec::pop);
-        Lease(Some(
-            idle.unwrap_or_else(|| Shared {
-                server: Server::start(Options::new(program)),
-                clock_offset_ms: 0,
-            }),
-        ))
+        Shared { server: Server::start(Options::new(program)), clock_offset_ms: 0 }
     }
 
     extern "C" fn clear() {
@@ -412,7 +422,8 @@ pub mod pool {
             let shared = self.0.take().unwrap();
             // A server on which a test failed may be in any state.
             if !std::thread::panicking() {
-                IDLE.lock().unwrap().entry(shared.server.program()).or_default().push(shared);
+                let kind = (shared.server.program(), shared.clock_offset_ms > 0);
+                IDLE.lock().unwrap().entry(kind).or_default().push(shared);
             }
         }
     }

@@ -136,18 +136,18 @@ pub const CONNECTION: Family = Family {
         (2, "CLIENT LIST ID 999999999"),
         (2, "CLIENT LIST TYPE {client_type}"),
         (1, "CLIENT UNPAUSE"),
-        (2, "CLIENT {word} {word*}"),
+        (2, "CLIENT {odd_word} {word*}"),
         (8, "COMMAND GETKEYS {known_command}"),
         (6, "COMMAND GETKEYSANDFLAGS {known_command}"),
-        (3, "COMMAND {word} {word*}"),
+        (3, "COMMAND {odd_word} {word*}"),
         (2, "CLUSTER KEYSLOT {key}"),
-        (2, "CLUSTER {word} {word*}"),
+        (2, "CLUSTER {odd_word} {word*}"),
         (2, "WAIT 0 {small}"),
-        (2, "CONFIG {word} {word*}"),
-        (1, "OBJECT {word} {word*}"),
-        (1, "SLOWLOG {word} {word*}"),
-        (1, "MEMORY {word} {word*}"),
-        (1, "LATENCY {word} {word*}"),
+        (2, "CONFIG {odd_word} {word*}"),
+        (1, "OBJECT {odd_word} {word*}"),
+        (1, "SLOWLOG {odd_word} {word*}"),
+        (1, "MEMORY {odd_word} {word*}"),
+        (1, "LATENCY {odd_word} {word*}"),
         (4, "{word} {word*}"),
         (4, "SET {key} {value}"),
         (4, "GET {key}"),
@@ -158,6 +158,10 @@ pub const CONNECTION: Family = Family {
 const DAMAGED_PERCENT: usize = 5;
 /// Not these: what is still right of them may answer with what differs from server to server.
 const KEPT_WHOLE: &[&[u8]] = &[b"SCAN", b"CLIENT", b"CONFIG", b"SLOWLOG", b"MEMORY", b"LATENCY", b"COMMAND"];
+
+pub fn is_kept_whole(args: &Args) -> bool {
+    KEPT_WHOLE.contains(&args[0].as_slice())
+}
 
 pub fn script(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
     let groups = (0..8).map(|_| if rng.percent(30) { 1 } else { 1 + rng.below(40) }).collect();
@@ -194,7 +198,7 @@ fn step(rng: &mut Rng, template: &str) -> Step {
             vec![b'1' + rng.below(3) as u8],
         ]),
         _ => {
-            if rng.percent(DAMAGED_PERCENT) && !KEPT_WHOLE.contains(&args[0].as_slice()) {
+            if rng.percent(DAMAGED_PERCENT) && !is_kept_whole(&args) {
                 damage(rng, &mut args);
             }
             Step::Command(args)
@@ -477,6 +481,8 @@ fn fill(rng: &mut Rng, hole: &str, args: &mut Args) {
         "small" => rng.between(0, 5).to_string().into_bytes(),
         "word" => rng.pick(WORDS).as_bytes().to_vec(),
         "client_type" => rng.pick(&["master", "pubsub", "replica", "nosuch"]).as_bytes().to_vec(),
+        // No subcommand of anything.
+        "odd_word" => rng.pick(&["FOO", "foo", "NXX", "E", "\u{e4}", "a b", "", "-1"]).as_bytes().to_vec(),
         "on_off" => rng.pick(&["ON", "OFF", "on", "maybe"]).as_bytes().to_vec(),
         "protocol" => rng.pick(&["2", "3", "3", "1", "4", "x", ""]).as_bytes().to_vec(),
         "bad_cursor" => rng.pick(&["a", "1.5", " 0", "18446744073709551616", "0x1"]).as_bytes().to_vec(),

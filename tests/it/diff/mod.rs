@@ -69,8 +69,8 @@ fn differential(name: &str, base: Option<u64>, families: &[&Family], share: usiz
 
 fn run_one(name: &str, seed: u64, script: Script) {
     let setup = Setup::of(seed);
-    let mut tarn = pool::take(setup.program);
-    let mut redis = pool::take(Program::Redis);
+    let mut tarn = pool::take_on_time(setup.program);
+    let mut redis = pool::take_on_time(Program::Redis);
     let mut play = |script: &Script| play::compare(&mut tarn.server, &mut redis.server, setup.resp3, script);
     let Some(first) = play(&script) else { return };
     let (script, mismatch) = shrink::shrink(script, first, &mut play);

@@ -66,8 +66,8 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 pub fn run_one(seed: u64, program: Program) {
-    let tarn = pool::take(program);
-    let redis = pool::take(Program::Redis);
+    let tarn = pool::take_on_time(program);
+    let redis = pool::take_on_time(Program::Redis);
     let stream = stream(&mut Rng::new(seed));
     let answers = |stream: &[u8]| (answer(tarn.server.port(), stream), answer(redis.server.port(), stream));
     let differs = |stream: &[u8]| {

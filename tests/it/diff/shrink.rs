@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::compare::Mismatch;
+use super::grammar;
 use super::play::{Script, Step};
 
 /// Shrinking is for the reader; it must not take longer than finding.
@@ -75,6 +76,7 @@ impl Shrinker<'_, '_> {
             let mut arg = 1;
             while let Step::Command(args) = &self.script.steps[at]
                 && arg < args.len()
+                && !grammar::is_kept_whole(args)
             {
                 if !self.try_without(at, arg) {
                     while self.try_shorter(at, arg) {}
