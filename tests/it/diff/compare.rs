@@ -5,8 +5,8 @@ use std::fmt;
 use super::play::{Outcome, Step};
 use crate::value::Value;
 
-/// Two clocks, and a busy machine between them.
-const TOLERANCE_MS: i64 = 5_000;
+/// The servers run the same command at moments that a busy machine may set apart. Times in scripts are spread far wider.
+const TOLERANCE_MS: i64 = 30_000;
 
 /// A difference that is meant. Each is described in docs/differences.md, under the heading named here.
 struct Difference {
