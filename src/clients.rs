@@ -35,7 +35,8 @@ pub struct Client {
     pub addr: Box<str>,
     pub local_addr: Box<str>,
     pub fd: i32,
-    pub thread: usize,
+    /// The I/O thread that has the connection; it may be handed on.
+    thread: AtomicUsize,
     pub created_ms: u64,
     last_active_ms: AtomicU64,
     db: AtomicU16,
@@ -58,7 +59,7 @@ impl Client {
             addr: addr.into(),
             local_addr: local_addr.into(),
             fd,
-            thread,
+            thread: AtomicUsize::new(thread),
             created_ms: now_ms,
             last_active_ms: AtomicU64::new(now_ms),
             db: AtomicU16::new(0),
@@ -69,6 +70,10 @@ impl Client {
             kill: AtomicBool::new(false),
             labels: Mutex::new(None),
         }
+    }
+
+    pub fn thread(&self) -> usize {
+        self.thread.load(Ordering::Relaxed)
     }
 
     /// Notes the command that runs now.
@@ -160,22 +165,31 @@ impl Clients {
     }
 
     pub fn add(&self, client: &Arc<Client>) {
-        let mut by_thread = self.by_thread.lock();
-        if by_thread.len() <= client.thread {
-            by_thread.resize(client.thread + 1, 0);
-        }
-        if let Some(count) = by_thread.get_mut(client.thread) {
-            *count += 1;
-        }
+        self.count_thread(client.thread(), true);
         self.by_id.lock().insert(client.id, Arc::clone(client));
     }
 
     pub fn remove(&self, client: &Client) {
         if self.by_id.lock().remove(&client.id).is_some() {
             self.connected.fetch_sub(1, Ordering::AcqRel);
-            if let Some(count) = self.by_thread.lock().get_mut(client.thread) {
-                *count -= 1;
-            }
+            self.count_thread(client.thread(), false);
+        }
+    }
+
+    /// The connection is another thread's from now on.
+    pub fn hand_on(&self, client: &Client, thread: usize) {
+        self.count_thread(client.thread(), false);
+        client.thread.store(thread, Ordering::Relaxed);
+        self.count_thread(thread, true);
+    }
+
+    fn count_thread(&self, thread: usize, one_more: bool) {
+        let mut by_thread = self.by_thread.lock();
+        if by_thread.len() <= thread {
+            by_thread.resize(thread + 1, 0);
+        }
+        if let Some(count) = by_thread.get_mut(thread) {
+            *count = if one_more { *count + 1 } else { count.saturating_sub(1) };
         }
     }
 
@@ -226,7 +240,7 @@ impl Clients {
     /// Threads that hold a monitor.
     pub fn monitor_threads(&self) -> SmallVec<[usize; 4]> {
         let mut threads: SmallVec<[usize; 4]> =
-            self.by_id.lock().values().filter(|c| c.has(flag::MONITOR)).map(|c| c.thread).collect();
+            self.by_id.lock().values().filter(|c| c.has(flag::MONITOR)).map(|c| c.thread()).collect();
         threads.sort_unstable();
         threads.dedup();
         threads

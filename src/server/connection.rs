@@ -102,6 +102,11 @@ impl Connection {
             && self.unsent() < OUTPUT_HIGH_BYTES
     }
 
+    /// Whether another thread may have it: nothing is under way that knows this thread.
+    pub fn can_move(&self) -> bool {
+        self.takes_commands() && self.unsent() == 0 && self.holds.is_empty() && !self.session.is_monitor
+    }
+
     /// Everything answered so far waits for this position.
     pub fn hold(&mut self, position: Position) {
         let end = self.output.len();

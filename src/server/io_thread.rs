@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 use mio::{Events, Poll, Token};
 
 use super::connection::{Connection, Sent, State};
-use super::mailbox::{ConnectionId, Mailbox, Message};
-use super::stream::Stream;
+use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::workers::Workers;
-use crate::clients::Client;
 use crate::config::Config;
 use crate::dispatch::execute::{Lane, write_error};
 use crate::dispatch::registry::registry;
@@ -35,7 +33,10 @@ pub struct IoThread {
     pub(super) config: Arc<Config>,
     config_generation: u64,
     poll: Poll,
-    mailbox: Arc<Mailbox>,
+    pub(super) mailboxes: Arc<Mailboxes>,
+    pub(super) mailbox: Arc<Mailbox>,
+    /// Time spent waiting since the last look at everything.
+    idle: Duration,
     pub(super) workers: Workers,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
@@ -60,6 +61,7 @@ impl IoThread {
         index: usize,
         node: Arc<Node>,
         poll: Poll,
+        mailboxes: Arc<Mailboxes>,
         mailbox: Arc<Mailbox>,
         workers: Workers,
     ) -> IoThread {
@@ -73,7 +75,9 @@ impl IoThread {
             config,
             config_generation,
             poll,
+            mailboxes,
             mailbox,
+            idle: Duration::ZERO,
             workers,
             connections: Vec::new(),
             free: Vec::new(),
@@ -97,7 +101,10 @@ impl IoThread {
         let mut messages = Vec::new();
         while !self.stopping {
             let timeout = self.time_to_wait();
-            match self.poll.poll(&mut events, Some(timeout)) {
+            let waiting = Instant::now();
+            let polled = self.poll.poll(&mut events, Some(timeout));
+            self.idle += waiting.elapsed();
+            match polled {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -120,9 +127,12 @@ impl IoThread {
             self.fire_timers();
             self.run_ready();
             self.finish_round();
-            if self.last_round.elapsed() >= ROUND {
+            let turn = self.last_round.elapsed();
+            if turn >= ROUND {
                 self.last_round = Instant::now();
                 self.look_after_all();
+                let idle = std::mem::take(&mut self.idle);
+                self.balance(turn, idle);
             }
         }
         self.say_goodbye();
@@ -163,7 +173,12 @@ impl IoThread {
 
     fn receive(&mut self, message: Message) {
         match message {
-            Message::Connected(stream, client) => self.adopt(stream, client),
+            Message::Connected(stream, client) => {
+                self.lane.counters.connections.add(1);
+                let session = Session::new(client, self.config.requirepass.is_empty());
+                self.adopt(Box::new(Connection::new(stream, session)));
+            }
+            Message::HandedOn(connection) => self.adopt(connection),
             Message::Completed { connection: id, reply, wrote } => {
                 let Some(connection) = self.connection(id.place, id.client) else { return };
                 connection.state = State::Open;
@@ -195,22 +210,41 @@ impl IoThread {
         (connection.session.client.id == client).then_some(connection)
     }
 
-    fn adopt(&mut self, mut stream: Stream, client: Arc<Client>) {
+    fn adopt(&mut self, mut connection: Box<Connection>) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
         });
-        if let Err(error) = stream.register(self.poll.registry(), Token(place)) {
+        if let Err(error) = connection.stream.register(self.poll.registry(), Token(place)) {
             tracing::warn!(%error, "a connection cannot be watched");
             self.free.push(place);
-            self.node.clients.remove(&client);
+            self.node.clients.remove(&connection.session.client);
             return;
         }
-        self.lane.counters.connections.add(1);
-        let session = Session::new(client, self.config.requirepass.is_empty());
+        // Bytes may have come while it was on its way.
+        connection.readable = true;
+        connection.queued = false;
+        enqueue(&mut self.ready, &mut connection, place);
         if let Some(slot) = self.connections.get_mut(place) {
-            *slot = Some(Box::new(Connection::new(stream, session)));
+            *slot = Some(connection);
         }
+    }
+
+    /// Takes out up to `count` connections that have nothing under way.
+    pub(super) fn give_up(&mut self, count: usize) -> Vec<Box<Connection>> {
+        let mut given = Vec::new();
+        for place in 0..self.connections.len() {
+            if given.len() == count {
+                break;
+            }
+            let is_free = |connection: &Box<Connection>| connection.can_move();
+            let Some(slot) = self.connections.get_mut(place) else { break };
+            let Some(mut connection) = slot.take_if(|connection| is_free(connection)) else { continue };
+            connection.stream.deregister(self.poll.registry());
+            self.free.push(place);
+            given.push(connection);
+        }
+        given
     }
 
     /// Runs the commands of every connection that has some.

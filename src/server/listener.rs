@@ -13,6 +13,7 @@ use mio::net::{TcpListener, TcpStream, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
+use super::balance;
 use super::mailbox::{Mailboxes, Message};
 use super::stream::Stream;
 use crate::clients::{Client, flag};
@@ -20,8 +21,6 @@ use crate::config::Config;
 use crate::node::Node;
 
 const WAKER: Token = Token(usize::MAX);
-/// Another thread takes part for every so many connections: a few clients are not scattered over many threads.
-const CONNECTIONS_PER_THREAD: usize = 4;
 /// Pause after a failure to accept (no descriptor is left, say), so that the loop does not spin.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
@@ -100,7 +99,7 @@ impl Listener {
                         turn_away(stream, refusal);
                         continue;
                     }
-                    let thread = choose(mailboxes.threads.len(), node);
+                    let thread = balance::choose(mailboxes, node);
                     place(node, mailboxes, thread, stream, peer, &local);
                 }
             }
@@ -218,12 +217,6 @@ fn is_loopback(ip: IpAddr) -> bool {
 fn turn_away(mut stream: Stream, words: &str) {
     // A courtesy: a socket that was just accepted takes a line, and if not, the client sees it closed.
     let _ = stream.write(words.as_bytes());
-}
-
-/// The thread with the fewest connections, among as many threads as the number of clients deserves.
-fn choose(threads: usize, node: &Node) -> usize {
-    let threads = (node.clients.connected() / CONNECTIONS_PER_THREAD + 1).min(threads);
-    (0..threads).min_by_key(|thread| node.clients.on_thread(*thread)).unwrap_or(0)
 }
 
 fn place(

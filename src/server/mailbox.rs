@@ -1,12 +1,13 @@
 //! What other threads tell an I/O thread.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use mio::Waker;
 use parking_lot::Mutex;
 use tarn_engine::Position;
 
+use super::connection::Connection;
 use super::stream::Stream;
 use crate::clients::Client;
 use crate::node::Post;
@@ -14,6 +15,8 @@ use crate::node::Post;
 pub enum Message {
     /// A connection that is this thread's from now on.
     Connected(Stream, Arc<Client>),
+    /// A connection that another thread had.
+    HandedOn(Box<Connection>),
     /// A worker is done with a client's command.
     Completed {
         connection: ConnectionId,
@@ -43,6 +46,8 @@ pub struct Mailbox {
     /// Set by the first message after a drain, so that a wake-up costs one system call per drain at most.
     rung: AtomicBool,
     durable: AtomicBool,
+    /// How much of the last turn the thread was busy, in thousandths.
+    busy: AtomicU32,
 }
 
 impl Mailbox {
@@ -52,7 +57,16 @@ impl Mailbox {
             waker,
             rung: AtomicBool::new(false),
             durable: AtomicBool::new(false),
+            busy: AtomicU32::new(0),
         }
+    }
+
+    pub fn set_busy(&self, thousandths: u32) {
+        self.busy.store(thousandths, Ordering::Relaxed);
+    }
+
+    pub fn busy(&self) -> u32 {
+        self.busy.load(Ordering::Relaxed)
     }
 
     pub fn send(&self, message: Message) {

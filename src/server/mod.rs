@@ -4,6 +4,7 @@
 //! take what may be long; the sweeper cares for the keyspace in the background and the cleaner removes what flushed
 //! databases left behind.
 
+mod balance;
 mod cleaner;
 mod commands;
 mod connection;
@@ -161,7 +162,14 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     for (index, (poll, mailbox)) in polls.into_iter().zip(&mailboxes.threads).enumerate() {
         let wake = Arc::clone(mailbox);
         node.engine.notify_durable(Arc::new(move || wake.durable()));
-        let thread = IoThread::new(index, Arc::clone(node), poll, Arc::clone(mailbox), workers.clone());
+        let thread = IoThread::new(
+            index,
+            Arc::clone(node),
+            poll,
+            Arc::clone(&mailboxes),
+            Arc::clone(mailbox),
+            workers.clone(),
+        );
         io.push(spawn(format!("io-{index}"), move || {
             if let Err(error) = thread.run() {
                 tracing::error!(%error, "an I/O thread ended");

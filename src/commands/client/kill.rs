@@ -80,7 +80,7 @@ fn kill_matching(cx: &mut SessionCx<'_>, filter: &Filter<'_>) -> usize {
         }
         client.kill();
         if let Some(post) = cx.node.post() {
-            post.wake(client.thread);
+            post.wake(client.thread());
         }
     }
     killed
