@@ -120,7 +120,7 @@ fn put(engine: &RocksEngine, row: usize, key: &[u8], value: &[u8]) {
     let mut tx = engine.begin_write(Wait::Never);
     tx.put(META, key, &[value]);
     tx.commit().unwrap();
-    if row % ROWS_PER_TICK == 0 {
+    if row.is_multiple_of(ROWS_PER_TICK) {
         engine.flush().unwrap();
     }
 }

@@ -51,7 +51,7 @@ pub struct SpaceDef {
 /// May a call of this transaction wait for a disk or a network?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Only what is in memory; otherwise [`Error::NotResident`].
+    /// Only what is in memory and quickly found there; otherwise [`Error::NotResident`].
     Never,
     Allowed,
 }

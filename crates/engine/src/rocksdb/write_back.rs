@@ -57,6 +57,7 @@ impl Inner {
                 self.is_stuck.store(self.pressure() >= 1.0, Ordering::Relaxed);
                 self.unit_done.notify_all();
                 std::thread::park_timeout(RETRY_AFTER);
+                self.store.resume();
             }
         }
     }

@@ -407,3 +407,76 @@ fn decode(durability: u8) -> Durability {
         _ => Durability::Os,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::record::Row;
+    use super::replay::{End, Sink, replay};
+    use super::*;
+    use crate::rocksdb::files::OsFiles;
+
+    #[derive(Default)]
+    struct Seen {
+        rows: usize,
+        ends: Vec<End>,
+    }
+
+    impl Sink for Seen {
+        fn row(&mut self, _row: Row<'_>) -> Result<()> {
+            self.rows += 1;
+            Ok(())
+        }
+
+        fn segment(&mut self, _segment: Arc<Segment>, end: End) -> Result<()> {
+            self.ends.push(end);
+            Ok(())
+        }
+    }
+
+    fn log(dir: &Path) -> Log {
+        let resume = Resume { position: 0, next_lsn: 1, next_sequence: 1, unit: Vec::new() };
+        Log::new(Arc::new(OsFiles), dir, Durability::Always, resume)
+    }
+
+    #[test]
+    fn what_piles_up_is_split_into_records_of_whole_commits() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(dir.path());
+        let mut row = Vec::new();
+        record::push_row(&mut row, 0, b"key", Some(&[&vec![7; 1 << 20]]));
+        let commits = 2 * RECORD_SPLIT_BYTES / row.len() + 5;
+        for number in 1..=commits {
+            let (position, _) = log.append(&row).unwrap();
+            assert_eq!(position, Position(number as u64));
+        }
+        assert_eq!(log.durable(), Position(0));
+        log.sync_round().unwrap();
+        assert_eq!(log.durable(), Position(commits as u64));
+
+        let mut seen = Seen::default();
+        let from = End { lsn: 0, position: 0 };
+        let replayed = replay(&OsFiles, dir.path(), from, false, &mut seen).unwrap();
+        assert_eq!(replayed.end, End { lsn: 3, position: commits as u64 });
+        assert_eq!(seen.rows, commits);
+        assert_eq!(seen.ends, [replayed.end]);
+    }
+
+    #[test]
+    fn segments_end_where_they_are_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(dir.path());
+        let mut row = Vec::new();
+        record::push_row(&mut row, 0, b"key", None);
+        for _ in 0..3 {
+            log.append(&row).unwrap();
+            log.prepare_segment().unwrap();
+            assert_eq!(log.cut().unwrap().segments.len(), 1);
+            assert_eq!(log.cut().unwrap().segments.len(), 0, "nothing was committed since");
+        }
+        let mut seen = Seen::default();
+        replay(&OsFiles, dir.path(), End { lsn: 1, position: 1 }, false, &mut seen).unwrap();
+        assert_eq!(seen.ends, [End { lsn: 2, position: 2 }, End { lsn: 3, position: 3 }]);
+        // The applied one is gone, and so are those that were never used.
+        assert_eq!(OsFiles.list(dir.path()).unwrap().len(), 2);
+    }
+}

@@ -12,7 +12,7 @@ use super::super::table::rows::{Rows, ordered};
 use super::super::table::set::TableSet;
 use super::group::{self, Counted};
 use super::{Request, View};
-use crate::{Direction, Range, Result};
+use crate::{Direction, Error, Range, Result, Wait};
 
 const FIRST_ROWS: usize = 16;
 const MAX_ROWS: usize = 1024;
@@ -25,6 +25,9 @@ const MAX_GROUPS: u64 = 4096;
 const FEW_GROUPS: u64 = 64;
 /// A dirty row with its share of the table, about; to guess their number.
 const ROW_BYTES_GUESS: usize = 128;
+
+/// Rows that a scan which may not wait looks at to find or make an order.
+const HURRIED_ROWS: usize = 8192;
 
 /// Up to which key, inclusive, the copied rows are complete.
 pub type Bound = Option<Vec<u8>>;
@@ -51,6 +54,7 @@ impl Tables for Inner {
             let shard = self.shards.read(index)?;
             let mut nearest = Nearest::new(want.direction);
             if !nearest.collect(&shard.active, want, 0, out) {
+                check_effort(want.wait, shard.active.len())?;
                 drop(shard);
                 self.order_group(index, want)?;
                 continue;
@@ -63,7 +67,10 @@ impl Tables for Inner {
                 .map(|(_, table)| table.clone());
             drop(shard);
             match unordered {
-                Some(table) => table.sort_group(want.space, want.group, want.group_hash),
+                Some(table) => {
+                    check_effort(want.wait, table.len())?;
+                    table.sort_group(want.space, want.group, want.group_hash);
+                }
                 None => return Ok(nearest.bound),
             }
         }
@@ -148,6 +155,11 @@ impl Tables for Vec<Arc<TableSet>> {
     fn retirements(&self) -> u64 {
         0
     }
+}
+
+/// Who may not wait for a disk may not sort for long either.
+fn check_effort(wait: Wait, rows: usize) -> Result<()> {
+    if wait == Wait::Never && rows > HURRIED_ROWS { Err(Error::NotResident) } else { Ok(()) }
 }
 
 /// The bound of several sources: where the first of them was cut off.
@@ -312,6 +324,7 @@ impl<'r> Chunk<'r> {
             direction: self.request.direction,
             max_rows,
             max_bytes: MAX_BYTES,
+            wait: view.wait,
         }
     }
 
@@ -340,6 +353,7 @@ impl<'r> Chunk<'r> {
         {
             return Ok(to);
         }
+        check_effort(view.wait, view.tables.rows_guess() as usize)?;
         rows.clear();
         let request = Request { range: self.range(), ..self.request };
         let max_rows = (self.max_rows * 16).min(MAX_PICKED_ROWS);

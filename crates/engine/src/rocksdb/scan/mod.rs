@@ -18,7 +18,10 @@ use super::hash::Hasher;
 use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
-use crate::{Direction, Range, Result, Space, SpaceDef, Wait};
+use crate::{Direction, Error, Range, Result, Space, SpaceDef, Wait};
+
+/// Deleted rows that a scan which may not wait passes over before it gives up.
+const HURRIED_SKIPS: usize = 4096;
 
 /// What a scan reads from.
 pub struct View<'a> {
@@ -79,6 +82,7 @@ pub fn scan(
     let mut sorted: Option<(DBRawIterator<'_>, u64)> = None;
     let mut own_at = 0;
     let mut left = limit;
+    let mut skipped = 0;
     loop {
         chunk.fill(view)?;
         let retirements = view.tables.retirements();
@@ -105,7 +109,12 @@ pub fn scan(
             match merge.step(each) {
                 Step::Told(ControlFlow::Break(())) => return Ok(()),
                 Step::Told(ControlFlow::Continue(())) => left -= 1,
-                Step::Skipped => {}
+                Step::Skipped => {
+                    skipped += 1;
+                    if view.wait == Wait::Never && skipped > HURRIED_SKIPS {
+                        return Err(Error::NotResident);
+                    }
+                }
                 Step::End => break,
             }
         }
@@ -140,6 +149,7 @@ fn open_iterator<'a>(
     }
     if view.wait == Wait::Never {
         options.set_read_tier(ReadTier::BlockCache);
+        options.set_max_skippable_internal_keys(HURRIED_SKIPS as u64);
     }
     Ok(view.store.db().raw_iterator_cf_opt(view.store.family(space)?, options))
 }

@@ -209,6 +209,13 @@ impl Store {
             .map_err(|error| self.error(&error))
     }
 
+    /// After a full disk or a failed write RocksDB takes nothing in until it is told to try again.
+    pub fn resume(&self) {
+        if let Err(error) = self.db.resume() {
+            tracing::warn!(%error, "the sorted data cannot be written yet");
+        }
+    }
+
     pub fn set_block_cache(&self, bytes: usize) {
         self.block_cache.clone().set_capacity(bytes);
     }

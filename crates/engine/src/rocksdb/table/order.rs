@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use super::Table;
 use super::arena::{Row, RowAt};
 use super::rows::{Rows, ordered};
-use crate::Direction;
 use crate::rocksdb::hash::RowHash;
+use crate::{Direction, Wait};
 
 /// A scan that finds a chain longer than this asks for an ordered index of the group.
 pub const CHAIN_LIMIT: usize = 256;
@@ -76,6 +76,7 @@ pub struct Want<'a> {
     pub direction: Direction,
     pub max_rows: usize,
     pub max_bytes: usize,
+    pub wait: Wait,
 }
 
 impl Want<'_> {

@@ -4,7 +4,7 @@ use super::order::{Collected, Want};
 use super::rows::Rows;
 use super::*;
 use crate::rocksdb::hash::Hasher;
-use crate::{Direction, Space, SpaceDef};
+use crate::{Direction, Space, SpaceDef, Wait};
 
 const DEF: SpaceDef = SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false };
 
@@ -39,6 +39,7 @@ impl Fixture {
             direction,
             max_rows: usize::MAX,
             max_bytes: usize::MAX / 2,
+            wait: Wait::Allowed,
         }
     }
 

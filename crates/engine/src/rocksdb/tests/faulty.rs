@@ -60,17 +60,20 @@ impl FaultyFiles {
 
     /// The power goes: each file keeps what was synced, and of the rest as much as `keep` says.
     pub fn lose_power(&self, mut keep: impl FnMut(u64) -> u64) {
-        let state = self.state.lock();
-        let mut paths: Vec<_> = state.written.iter().collect();
+        let mut state = self.state.lock();
+        let mut paths: Vec<_> = state.written.clone().into_iter().collect();
         paths.sort();
         for (path, written) in paths {
             if !path.exists() {
                 continue;
             }
-            let synced = state.synced.get(path).copied().unwrap_or(0);
+            let synced = state.synced.get(&path).copied().unwrap_or(0);
             let len = synced + keep(written - synced).min(written - synced);
-            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
             file.set_len(len).unwrap();
+            // What has come through this is on the device.
+            state.written.insert(path.clone(), len);
+            state.synced.insert(path, len);
         }
     }
 }

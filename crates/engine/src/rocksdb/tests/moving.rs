@@ -120,7 +120,7 @@ fn the_tables_are_frozen_and_written_back_by_themselves() {
     while engine.stats().write_backs < 3 {
         put(&engine, FIXED, &number.to_be_bytes(), &[3; 500]);
         number += 1;
-        if number % 16 == 0 {
+        if number.is_multiple_of(16) {
             engine.flush().unwrap();
         }
         while engine.pressure() > 1.0 {
@@ -170,4 +170,51 @@ fn what_is_not_in_memory_is_not_waited_for_unless_allowed() {
     assert_eq!(out, b"beforevalue");
     let pairs = scan_from(&hurried, FIXED, b"aa", b"ab", Direction::Forward, 9);
     assert_eq!(pairs, [(b"aakey".to_vec(), b"value".to_vec())]);
+}
+
+#[test]
+fn a_hurried_scan_gives_up_where_a_patient_one_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    // More deleted rows at the head of a queue than are passed over in a hurry, in the tables and below.
+    let mut tx = engine.begin_write(Wait::Allowed);
+    for number in 0..5000_u16 {
+        tx.put(QUEUE, &number.to_be_bytes(), &[b"x"]);
+    }
+    tx.put(QUEUE, b"\xffend", &[b"there"]);
+    tx.commit().unwrap();
+    engine.write_back_now();
+    let mut tx = engine.begin_write(Wait::Allowed);
+    for number in 0..5000_u16 {
+        tx.delete(QUEUE, &number.to_be_bytes());
+    }
+    tx.commit().unwrap();
+    let want = [(b"\xffend".to_vec(), b"there".to_vec())];
+    for _ in ["dirty", "sorted"] {
+        let patient = engine.begin_read(Wait::Allowed);
+        assert_eq!(scan_from(&patient, QUEUE, b"", b"\xff\xff", Direction::Forward, 1), want);
+        let hurried = engine.begin_read(Wait::Never);
+        let range = Range { start: b"", end: b"\xff\xff" };
+        let outcome =
+            hurried.scan(QUEUE, range, Direction::Forward, 1, &mut |_, _| ControlFlow::Continue(()));
+        assert!(matches!(outcome, Err(Error::NotResident)), "{outcome:?}");
+        // With a lower bound behind the deleted rows both find it.
+        assert_eq!(scan_from(&hurried, QUEUE, b"\xff", b"\xff\xff", Direction::Forward, 1), want);
+        engine.write_back_now();
+    }
+}
+
+#[test]
+fn commits_that_nobody_flushes_are_written_before_they_pile_up() {
+    let dir = tempfile::tempdir().unwrap();
+    // Without a tick that writes them.
+    let engine =
+        RocksEngine::open(OpenOptions { durability: Durability::Os, ..options(dir.path()) }).unwrap();
+    let value = vec![0; log::PENDING_LIMIT_BYTES / 8 - 64];
+    for number in 0..8 {
+        put(&engine, FIXED, &[number], &value);
+        assert_eq!(engine.durable(), Position(0), "after {number}");
+    }
+    put(&engine, FIXED, b"one more", &value);
+    assert_eq!(engine.durable(), Position(9));
 }
