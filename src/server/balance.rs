@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::io_thread::IoThread;
-use super::mailbox::{Mailboxes, Message};
+use super::mailbox::Mailboxes;
 use crate::node::Node;
 
 /// From here on a thread cannot keep up, in thousandths of its time.
@@ -51,12 +51,5 @@ impl IoThread {
             })
             .min_by_key(|(_, mailbox)| mailbox.busy())
             .map(|(thread, _)| thread)
-    }
-
-    fn hand_on(&mut self, thread: usize, count: usize) {
-        for connection in self.give_up(count) {
-            self.node.clients.hand_on(&connection.session.client, thread);
-            self.mailboxes.send(thread, Message::HandedOn(connection));
-        }
     }
 }

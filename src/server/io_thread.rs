@@ -230,21 +230,20 @@ impl IoThread {
         }
     }
 
-    /// Takes out up to `count` connections that have nothing under way.
-    pub(super) fn give_up(&mut self, count: usize) -> Vec<Box<Connection>> {
-        let mut given = Vec::new();
-        for place in 0..self.connections.len() {
-            if given.len() == count {
-                break;
+    /// Hands up to `count` connections that have nothing under way to another thread.
+    pub(super) fn hand_on(&mut self, thread: usize, count: usize) {
+        let mut left = count;
+        for (place, slot) in self.connections.iter_mut().enumerate() {
+            if left == 0 {
+                return;
             }
-            let is_free = |connection: &Box<Connection>| connection.can_move();
-            let Some(slot) = self.connections.get_mut(place) else { break };
-            let Some(mut connection) = slot.take_if(|connection| is_free(connection)) else { continue };
+            let Some(mut connection) = slot.take_if(|connection| connection.can_move()) else { continue };
             connection.stream.deregister(self.poll.registry());
             self.free.push(place);
-            given.push(connection);
+            self.node.clients.hand_on(&connection.session.client, thread);
+            self.mailboxes.send(thread, Message::HandedOn(connection));
+            left -= 1;
         }
-        given
     }
 
     /// Runs the commands of every connection that has some.
@@ -256,6 +255,11 @@ impl IoThread {
             };
             connection.queued = false;
             self.serve(&mut connection, place);
+            if connection.dead && connection.unsent() == 0 {
+                // At once: a command that runs next in this round must not find a client that is gone.
+                self.end(connection, place);
+                continue;
+            }
             if connection.unsent() > 0 || connection.dead || connection.session.closing {
                 self.to_send.push(place);
             }
@@ -340,11 +344,14 @@ impl IoThread {
     }
 
     pub(super) fn close(&mut self, place: usize) {
-        let Some(mut connection) = self.connections.get_mut(place).and_then(Option::take) else { return };
-        connection.stream.deregister(self.poll.registry());
-        if connection.session.is_monitor {
-            self.node.clients.count_monitors(-1);
+        if let Some(connection) = self.connections.get_mut(place).and_then(Option::take) {
+            self.end(connection, place);
         }
+    }
+
+    fn end(&mut self, mut connection: Box<Connection>, place: usize) {
+        connection.stream.deregister(self.poll.registry());
+        connection.session.monitor(&self.node, false);
         self.node.clients.remove(&connection.session.client);
         self.free.push(place);
     }
