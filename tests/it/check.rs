@@ -41,6 +41,12 @@ pub fn tarn_only(line: &str, expected: &str) {
     run(line, [expected, expected], None, true);
 }
 
+/// As [`tarn_only`], on a server of its own, started with `--name value` options.
+#[track_caller]
+pub fn tarn_only_with(options: &[(&str, &str)], line: &str, expected: &str) {
+    run(line, [expected, expected], Some(options), true);
+}
+
 /// On a server of its own, started with `--name value` options.
 #[track_caller]
 pub fn check_with(options: &[(&str, &str)], line: &str, expected: &str) {

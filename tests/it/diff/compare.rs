@@ -15,15 +15,36 @@ struct Difference {
     applies: fn(args: &[Vec<u8>], tarn: &Value, redis: &Value) -> bool,
 }
 
-const EXPECTED_DIFFERENCES: &[Difference] = &[Difference {
-    documented: "OBJECT ENCODING",
-    // Redis keeps `raw` for a short string that was once changed in place or made by BITOP.
-    applies: |args, tarn, redis| {
-        args.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"ENCODING"))
-            && (*tarn == Value::bulk("embstr") || *tarn == Value::bulk("int"))
-            && *redis == Value::bulk("raw")
+const EXPECTED_DIFFERENCES: &[Difference] = &[
+    Difference {
+        documented: "OBJECT ENCODING",
+        // Redis keeps `raw` for a string that was once changed in place, and `embstr` for the sum of floats.
+        applies: |args, tarn, redis| {
+            is_subcommand(args, b"ENCODING")
+                && [Value::bulk("int"), Value::bulk("embstr")].contains(tarn)
+                && [Value::bulk("raw"), Value::bulk("embstr")].contains(redis)
+        },
     },
-}];
+    Difference {
+        documented: "OBJECT IDLETIME",
+        applies: |args, tarn, redis| {
+            is_subcommand(args, b"IDLETIME") && *tarn == Value::Int(0) && matches!(redis, Value::Int(1..))
+        },
+    },
+    Difference {
+        documented: "OBJECT REFCOUNT",
+        // As its encoding: the same number, but no shared object.
+        applies: |args, tarn, redis| {
+            is_subcommand(args, b"REFCOUNT")
+                && *tarn == Value::Int(i32::MAX.into())
+                && *redis == Value::Int(1)
+        },
+    },
+];
+
+fn is_subcommand(args: &[Vec<u8>], name: &[u8]) -> bool {
+    args[0].eq_ignore_ascii_case(b"OBJECT") && args.get(1).is_some_and(|word| word.eq_ignore_ascii_case(name))
+}
 
 #[derive(Debug, Clone)]
 pub struct Mismatch {
@@ -58,7 +79,6 @@ fn same(step: &Step, tarn: &Value, redis: &Value) -> bool {
         b"KEYS" => sorted(tarn) == sorted(redis),
         b"TTL" | b"EXPIRETIME" => close(tarn, redis, TOLERANCE_MS / 1000),
         b"PTTL" | b"PEXPIRETIME" => close(tarn, redis, TOLERANCE_MS),
-        b"OBJECT" => close(tarn, redis, TOLERANCE_MS / 1000),
         b"HELLO" => without_identity(tarn) == without_identity(redis),
         _ => tarn == redis,
     };
