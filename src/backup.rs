@@ -39,12 +39,14 @@ impl Save {
         let saves = &self.node.saves;
         let begun = Instant::now();
         let begun_ms = self.node.clock.now_ms();
+        let writes = self.node.metrics.sum(|thread| thread.writes.get());
         let outcome = self.write(begun_ms / 1000);
         saves.last_ok.store(outcome.is_ok(), Ordering::Relaxed);
         saves.last_secs.store(begun.elapsed().as_secs() as i64, Ordering::Relaxed);
         match &outcome {
             Ok(path) => {
                 saves.count.fetch_add(1, Ordering::Relaxed);
+                saves.writes_before.store(writes, Ordering::Relaxed);
                 saves.last_ms.store(self.node.clock.now_ms(), Ordering::Relaxed);
                 tracing::info!(path = %path.display(), "a copy of the data is complete");
             }

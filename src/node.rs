@@ -158,6 +158,8 @@ pub struct Saves {
     pub last_secs: AtomicI64,
     /// How many were completed.
     pub count: AtomicU64,
+    /// Commits before the last one.
+    pub writes_before: AtomicU64,
 }
 
 impl Saves {
@@ -168,6 +170,7 @@ impl Saves {
             last_ok: AtomicBool::new(true),
             last_secs: AtomicI64::new(-1),
             count: AtomicU64::new(0),
+            writes_before: AtomicU64::new(0),
         }
     }
 }

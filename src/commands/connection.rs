@@ -228,6 +228,15 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_locked_out_once_the_password_is_gone() {
+        let mut kit = Kit::with(&[("requirepass", "sesame")]);
+        kit.session.authenticated = false;
+        assert_eq!(kit.run("ECHO a"), "-NOAUTH Authentication required.");
+        kit.node.config.set(&[(b"requirepass", b"")], true).unwrap();
+        assert_eq!(kit.run("ECHO a"), "\"a\"");
+    }
+
+    #[test]
     fn secrets_are_the_same_only_if_all_bytes_are() {
         assert!(same_secret(b"", b"") && same_secret(b"abc", b"abc"));
         assert!(!same_secret(b"abc", b"abd") && !same_secret(b"abc", b"ab") && !same_secret(b"", b"a"));

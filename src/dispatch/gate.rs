@@ -51,7 +51,9 @@ fn wrong_arity(command: &Registered) -> Error {
 
 /// Refuses what this session may not do, or the configuration forbids.
 pub fn admit(command: &Registered, session: &Session, config: &Config, words: Words<'_>) -> Result<()> {
-    if !session.authenticated && !command.spec.flags.has(Flags::NO_AUTH) {
+    // Without a password nobody has to give one, also who came while there was one.
+    let locked = !session.authenticated && !config.requirepass.is_empty();
+    if locked && !command.spec.flags.has(Flags::NO_AUTH) {
         return Err(Error::reply("NOAUTH Authentication required."));
     }
     if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none()

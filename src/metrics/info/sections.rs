@@ -104,7 +104,9 @@ pub fn persistence(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let writes_go_on = node.engine.stats().write_error.is_none();
     text.field("loading", 0);
     text.field("async_loading", 0);
-    text.field("rdb_changes_since_last_save", node.metrics.sum(|thread| thread.writes.get()));
+    let writes = node.metrics.sum(|thread| thread.writes.get());
+    let saved = saves.writes_before.load(Ordering::Relaxed);
+    text.field("rdb_changes_since_last_save", writes.saturating_sub(saved));
     text.field("rdb_bgsave_in_progress", u8::from(saves.running.load(Ordering::Relaxed)));
     text.field("rdb_last_save_time", saves.last_ms.load(Ordering::Relaxed) / 1000);
     text.field("rdb_last_bgsave_status", word(saves.last_ok.load(Ordering::Relaxed)));
