@@ -251,6 +251,9 @@ impl World {
     fn delete_range(&mut self) {
         let space = *self.random.one_of(&[FIXED, CHOSEN]);
         let (start, end) = self.bounds(space);
+        if start == end {
+            return;
+        }
         self.engine().delete_range(space, Range { start: &start, end: &end }).unwrap();
         let gone: Rows = self.model.spaces[usize::from(space.0)]
             .range(start.clone()..end.clone().max(start))
