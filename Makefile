@@ -35,7 +35,7 @@ test: ## everything that CI checks: format, lints, licences, tests, documentatio
 	@echo "test: licences and sources of the dependencies"
 	@scripts/deny
 	@echo "test: documentation"
-	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
+	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
 	@echo "test: all tests"
 	@$(CARGO) test --workspace --locked
 
