@@ -136,12 +136,12 @@ mod tests {
         push_row(&mut record, 2, b"key", Some(&[b"va", b"lue"]));
         push_row(&mut record, 3, b"gone", None);
         seal_record(&mut record, 7, 5, 9);
-        let crc = crc32c::crc32c(&record[8..]).to_be_bytes();
-        let mut want = vec![0, 0, 0, 30];
-        want.extend_from_slice(&crc);
-        want.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9]);
-        want.extend_from_slice(b"\x02\0\0\0\x03\0\0\0\x05keyvalue\x83\0\0\0\x04\0\0\0\0gone");
-        assert_eq!(record, want);
+        let document = include_str!("../../../../../docs/on-disk-format.md");
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!(" {byte:02x}")).collect::<String>();
+        let segment = segment_header(3, 7);
+        for line in [format!("\nsegment {}\n", hex(&segment)), format!("\nrecord  {}\n", hex(&record))] {
+            assert!(document.contains(&line), "the document does not hold {line}");
+        }
 
         let header = parse_record_header(&record).unwrap();
         assert_eq!((header.rows_len, header.lsn, header.synced_lsn, header.position), (30, 7, 5, 9));
