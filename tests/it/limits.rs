@@ -51,6 +51,36 @@ fn an_idle_client_is_closed() {
     assert_eq!(server.conn().call(&["PING"]), Value::Simple(b"PONG".to_vec()));
 }
 
+/// The end of a connection comes together with its last bytes, and must not be missed.
+#[test]
+fn a_client_that_leaves_in_the_middle_of_a_command_is_forgotten() {
+    let server = server(&[]);
+    let mut control = server.conn();
+    for bytes in [&b"*3\r\n$3\r\nSET"[..], b"PING", b"*", b"*1\r\n$4\r\nPING\r\n*1\r\n"] {
+        let mut leaving = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        leaving.write_all(bytes).unwrap();
+        drop(leaving);
+    }
+    eventually("only one client is connected", || {
+        let list = control.call(&["CLIENT", "LIST"]);
+        list.bytes().unwrap().iter().filter(|b| **b == b'\n').count() == 1
+    });
+}
+
+/// A client that has closed its half still reads.
+#[test]
+fn a_client_that_has_said_everything_is_answered() {
+    let server = server(&[]);
+    let mut writer = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let mut reader = Conn::from_stream(writer.try_clone().unwrap()).unwrap();
+    writer.write_all(&encode(&["SET", "k", "v"])).unwrap();
+    writer.write_all(&encode(&["GET", "k"])).unwrap();
+    writer.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(reader.recv(), Value::ok());
+    assert_eq!(reader.recv(), Value::bulk("v"));
+    assert!(reader.closes());
+}
+
 #[test]
 fn a_client_that_does_not_read_is_closed() {
     let server = server(&[("client-output-buffer-limit", "normal 1mb 0 0")]);

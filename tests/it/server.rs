@@ -212,7 +212,7 @@ fn info() {
     check("INFO keyspace", r##"%"# Keyspace\r\n""##);
     check(
         "SET k v | SET e v EX 100 | SELECT 2 | SET k v | INFO keyspace",
-        r##"+OK | +OK | +OK | +OK | %"# Keyspace\r\ndb0:keys=2,expires=...,avg_ttl=...\r\ndb2:keys=1,expires=0,avg_ttl=0\r\n""##,
+        r##"+OK | +OK | +OK | +OK | %"# Keyspace\r\ndb0:keys=2,expires=1,avg_ttl=...\r\ndb2:keys=1,expires=0,avg_ttl=0\r\n""##,
     );
     check("INFO KEYSPACE | INFO nosuch", r##"%"# Keyspace\r\n" | %"""##);
     check("INFO keyspace cluster", r##"%"# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n""##);
