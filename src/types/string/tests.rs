@@ -128,3 +128,16 @@ fn the_longest_string() {
         ":0 | -ERR bit offset is not an integer or out of range"
     );
 }
+
+#[test]
+fn a_copy_has_the_same_pieces_and_holes() {
+    let mut kit = Kit::new();
+    kit.run("SETRANGE k 5000 abc | SETRANGE k 1000000 z");
+    let rows = pieces(&mut kit, b"k");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(kit.run("COPY k copy | APPEND k tail | STRLEN copy"), ":1 | :1000005 | :1000001");
+    assert_eq!(pieces(&mut kit, b"copy"), rows);
+    assert_eq!(kit.run("RENAME copy renamed | EXISTS copy | STRLEN renamed"), "+OK | :0 | :1000001");
+    assert!(kit.run("GETRANGE renamed 4999 5003").ends_with(r#""\x00abc\x00""#));
+    assert_eq!(pieces(&mut kit, b"renamed"), rows);
+}
