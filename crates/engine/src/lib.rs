@@ -9,11 +9,11 @@
 //! # The contract
 //!
 //! * A [`Read`] sees what was committed before it began or was committed while it is open (read committed);
-//!   a [`Snapshot`] sees exactly the commits that were complete when it was taken, all rows of each or none.
+//!   a [snapshot](Engine::snapshot) sees exactly the commits that were complete when it was taken, all rows of each or none.
 //! * A [`Write`] sees its own rows over that. Its rows become visible together, at [`Write::commit`]; dropping it is
 //!   a rollback. An engine may refuse with [`Error::Conflict`]; an engine that does not detect conflicts relies on its
 //!   caller's locks to keep two open writes off the same rows, and orders commits as the calls were made under them.
-//!   There a [`Read`] that must not meet a commit half-way is made under the locks of its rows too, or is a [`Snapshot`].
+//!   There a [`Read`] that must not meet a commit half-way is made under the locks of its rows too, or is a snapshot.
 //! * A commit is *in order* at once and *durable* later: [`Engine::flush`] hands every commit made so far to the
 //!   operating system, [`Engine::durable`] tells how far the durability setting is satisfied. After a crash the
 //!   surviving commits are a prefix of the commits in order.
