@@ -20,6 +20,7 @@ use crate::{Error, Result, Space};
 /// Below this a unit goes in as one batch: a file for each space would be mostly overhead.
 const BATCH_BYTES: usize = 4 << 20;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+const STALL_ROUND: Duration = Duration::from_millis(10);
 const IDLE_ROUND: Duration = Duration::from_secs(10);
 
 /// Places at which tests let the engine fail or stop.
@@ -48,6 +49,7 @@ impl Inner {
                 std::thread::park_timeout(IDLE_ROUND);
                 continue;
             };
+            self.wait_for_compaction();
             if let Err(error) = self.write_back(&unit) {
                 if self.background.is_ending.load(Ordering::Acquire) {
                     return;
@@ -59,6 +61,14 @@ impl Inner {
                 std::thread::park_timeout(RETRY_AFTER);
                 self.store.resume();
             }
+        }
+    }
+
+    /// Ingested files are not held up by RocksDB however many have piled up at the top. Waiting here lets the pressure
+    /// rise, so that clients slow down and compaction gets its share of the machine.
+    fn wait_for_compaction(&self) {
+        while self.store.is_write_stopped() && !self.background.is_ending.load(Ordering::Acquire) {
+            std::thread::park_timeout(STALL_ROUND);
         }
     }
 

@@ -233,6 +233,11 @@ impl Store {
             .sum()
     }
 
+    /// Whether so many files wait for compaction that RocksDB would stop writes.
+    pub fn is_write_stopped(&self) -> bool {
+        matches!(self.db.property_int_value("rocksdb.is-write-stopped"), Ok(Some(1)))
+    }
+
     /// From now on the filter may drop rows.
     pub fn enable_filter(&self) {
         self.filter.enable();
