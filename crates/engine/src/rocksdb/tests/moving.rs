@@ -198,8 +198,19 @@ fn a_hurried_scan_gives_up_where_a_patient_one_goes_on() {
         let outcome =
             hurried.scan(QUEUE, range, Direction::Forward, 1, &mut |_, _| ControlFlow::Continue(()));
         assert!(matches!(outcome, Err(Error::NotResident)), "{outcome:?}");
-        // With a lower bound behind the deleted rows both find it.
-        assert_eq!(scan_from(&hurried, QUEUE, b"\xff", b"\xff\xff", Direction::Forward, 1), want);
+        // With a lower bound behind the deleted rows both find it. A compaction may move the row into a new file
+        // in between; asking patiently brings it into memory again.
+        let range = Range { start: b"\xff", ..range };
+        let found = (0..100).any(|_| {
+            assert_eq!(scan_from(&patient, QUEUE, range.start, range.end, Direction::Forward, 1), want);
+            let mut rows = 0;
+            let outcome = hurried.scan(QUEUE, range, Direction::Forward, 1, &mut |_, _| {
+                rows += 1;
+                ControlFlow::Continue(())
+            });
+            outcome.is_ok() && rows == 1
+        });
+        assert!(found);
         engine.write_back_now();
     }
 }
