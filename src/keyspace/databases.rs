@@ -126,3 +126,6 @@ fn stripe_counts(cx: &mut impl View, db: Db) -> Result<Vec<(u16, Counts)>> {
     })?;
     malformed.map_or(Ok(found), |bad| Err(bad.into()))
 }
+
+#[cfg(test)]
+mod tests;

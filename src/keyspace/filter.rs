@@ -17,7 +17,7 @@ use tarn_engine::{Filter, Probe, Space, Verdict};
 use super::Keyspace;
 use crate::encoding::meta::{Body, Header};
 use crate::encoding::rows::{self, ElementRow};
-use crate::encoding::{DATA, EXPIRE, FIELD_EXPIRE, META, SCORE, SYSTEM, slot, system};
+use crate::encoding::{DATA, EXPIRE, FIELD_EXPIRE, META, SCORE, SYSTEM, system};
 
 /// The engine is opened with the filter before the keyspace can be read from it, so the keyspace comes later. Until
 /// then nothing is dropped.
@@ -108,7 +108,6 @@ fn read<T>(
 
 /// The version of the element's key, None where it has none (it is absent, or its value is in the metadata).
 fn live_version(probe: &dyn Probe, keyspace: &Keyspace, element: &ElementRow<'_>) -> Option<Option<u64>> {
-    debug_assert_eq!(slot::of(element.key), element.slot);
     let row = rows::meta(element.db, element.slot, rows::hash48(keyspace.seed, element.key), element.key);
     let version = read(probe, META, &row, |value| Header::decode(value).ok())?;
     Some(version.and_then(|(header, _)| match header.body {

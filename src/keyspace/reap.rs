@@ -58,3 +58,6 @@ pub fn reap(cx: &mut WriteCx<'_>, due: &Due) -> Result<bool> {
     }
     Ok(is_due)
 }
+
+#[cfg(test)]
+mod tests;

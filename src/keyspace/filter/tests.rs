@@ -9,6 +9,7 @@ use tarn_engine::{Filter as _, Probe, Result, Space, Verdict};
 
 use super::*;
 use crate::encoding::meta::Kind;
+use crate::encoding::slot;
 use crate::keyspace::versions::Building;
 use crate::keyspace::{Databases, Db, Versions, draws};
 
