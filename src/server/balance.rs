@@ -9,7 +9,7 @@ use super::mailbox::Mailboxes;
 use crate::node::Node;
 
 /// From here on a thread cannot keep up, in thousandths of its time.
-const OVERLOADED: u32 = 920;
+const OVERLOADED: u32 = 850;
 /// A thread that takes connections over must have been below this.
 const HAS_ROOM: u32 = 700;
 /// Below this, on two threads, one would do.
