@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::conn::{Conn, encode};
-use crate::harness::{Options, Program, Server, StopOnDrop};
+use crate::harness::{Options, Program, Server, StopOnDrop, eventually};
 use crate::rng::Rng;
 use crate::value::{Value, quote};
 use model::{Entry, Keys, Model, Op, now_ms};
@@ -177,13 +177,14 @@ fn scan(conn: &mut Conn) -> Vec<Vec<u8>> {
     }
 }
 
-fn crash(appendfsync: &str) {
+/// Returns the server as the last restart left it.
+fn crash(name: &str, options: Options) -> Server {
     let kills = env_number("TARN_CRASH_KILLS").unwrap_or(DEFAULT_KILLS);
     let seed = env_number("TARN_CRASH_SEED").unwrap_or_else(Rng::fresh_seed);
-    println!("crash, appendfsync {appendfsync}: {kills} kills, TARN_CRASH_SEED={seed}");
+    println!("crash, {name}: {kills} kills, TARN_CRASH_SEED={seed}");
     let mut rng = Rng::new(seed);
     let mut writers: Vec<Writer> = (0..WRITERS).map(|i| Writer::new(i, seed)).collect();
-    let mut server = Server::start(options(appendfsync));
+    let mut server = Server::start(options);
     for _ in 0..kills {
         let stop = AtomicBool::new(false);
         let port = server.port();
@@ -202,16 +203,38 @@ fn crash(appendfsync: &str) {
         }
     }
     let acknowledged: u64 = writers.iter().map(|writer| writer.acknowledged).sum();
-    println!("crash, appendfsync {appendfsync}: {acknowledged} commands were acknowledged, none is missing");
+    println!("crash, {name}: {acknowledged} commands were acknowledged, none is missing");
     assert!(acknowledged > kills * 10, "the writers hardly wrote: {acknowledged} commands");
+    server
 }
 
 #[test]
 fn crash_appendfsync_always() {
-    crash("always");
+    crash("appendfsync always", options("always"));
 }
 
 #[test]
 fn crash_appendfsync_everysec() {
-    crash("everysec");
+    crash("appendfsync everysec", options("everysec"));
+}
+
+/// With so little room for what is not yet in the sorted data, most kills meet a write-back.
+#[test]
+fn crash_during_write_back() {
+    if std::env::var("TARN_CHECK_AGAINST").is_ok() {
+        println!("redis-server has no write-back");
+        return;
+    }
+    let options = options("everysec").with("maxmemory", "32mb").with("memory-dirty-percent", "1");
+    let server = crash("write-back", options);
+    // About as much as the writers write between two kills.
+    let mut conn = server.conn();
+    for i in 0..10 {
+        assert_eq!(conn.call(&["SET".into(), format!("big:{i}"), "x".repeat(30_000)]), Value::ok());
+    }
+    eventually("something was written back", || {
+        let info = conn.call(&["INFO", "tarn"]);
+        let info = String::from_utf8_lossy(info.bytes().unwrap()).into_owned();
+        info.contains("write_backs:") && !info.contains("write_backs:0\r\n")
+    });
 }
