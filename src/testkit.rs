@@ -139,6 +139,7 @@ impl Kit {
             protocol: self.session.protocol,
             now_ms: self.now_ms,
             max_string_len: config.proto_max_bulk_len,
+            located: crate::keyspace::Located::default(),
         };
         if let Ran::Offload(why) = self.lane.run(call, &mut out) {
             self.offloaded = true;

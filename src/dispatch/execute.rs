@@ -43,6 +43,8 @@ pub struct Call<'a> {
     pub protocol: Protocol,
     pub now_ms: u64,
     pub max_string_len: usize,
+    /// Its key, where that was looked at before.
+    pub located: Located,
 }
 
 /// Why a command has to go to a worker.
@@ -323,7 +325,9 @@ fn lock<'a>(node: &'a Node, call: &Call<'_>, mode: Mode, patience: Patience) -> 
         return Some((held, nowhere));
     }
     if let Some(at) = spec.keys.single() {
-        let located = Located::new(call.words.get(at).unwrap_or(&[]));
+        let key = call.words.get(at).unwrap_or(&[]);
+        let known = call.located.is(key);
+        let located = if known { call.located } else { Located::new(node.keyspace.seed, key) };
         let held = node.locks.one(stripe_of(located.slot), mode, patience)?;
         return Some((held, located));
     }

@@ -10,7 +10,7 @@ use tarn_engine::{AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space}
 
 use super::Keyspace;
 use super::versions::Building;
-use crate::encoding::slot;
+use crate::encoding::{rows, slot};
 use crate::error::{Error, Result};
 use crate::reply::{Reply, Span};
 
@@ -30,20 +30,23 @@ pub enum Place {
     Worker,
 }
 
-/// The slot of one key of the command, told apart by where its bytes stand.
+/// Slot and hash of one key of the command, told apart by where its bytes stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Located {
     at: usize,
     len: usize,
     pub slot: u16,
+    pub hash48: u64,
 }
 
 impl Located {
-    pub fn new(key: &[u8]) -> Located {
-        Located { at: key.as_ptr().addr(), len: key.len(), slot: slot::of(key) }
+    pub fn new(seed: u64, key: &[u8]) -> Located {
+        let hash48 = rows::hash48(seed, key);
+        Located { at: key.as_ptr().addr(), len: key.len(), slot: slot::of(key), hash48 }
     }
 
-    fn is(&self, key: &[u8]) -> bool {
+    #[inline]
+    pub fn is(&self, key: &[u8]) -> bool {
         self.at == key.as_ptr().addr() && self.len == key.len()
     }
 }
@@ -91,6 +94,11 @@ impl Env<'_> {
     /// The key's slot; known already for the key that the command was locked by.
     pub fn slot_of(&self, key: &[u8]) -> u16 {
         if self.located.is(key) { self.located.slot } else { slot::of(key) }
+    }
+
+    /// The key's place in the metadata of its slot, known in the same cases.
+    pub fn hash48_of(&self, key: &[u8]) -> u64 {
+        if self.located.is(key) { self.located.hash48 } else { rows::hash48(self.keyspace.seed, key) }
     }
 
     pub fn database(&self, logical: i64) -> Option<Db> {

@@ -71,9 +71,9 @@ pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
 
 /// Looks a key up in any database.
 pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
-    let (seed, now_ms) = (cx.env().keyspace.seed, cx.env().now_ms);
+    let now_ms = cx.env().now_ms;
     let slot = cx.env().slot_of(key);
-    let row = rows::meta(db.physical, slot, rows::hash48(seed, key), key);
+    let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
     let stored = match cx.get(META, &row)? {
         Some(span) => {
             let (header, len) = Header::decode(cx.bytes(span))?;

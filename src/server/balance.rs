@@ -1,6 +1,6 @@
 //! How many threads a load deserves. Connections begin on the first thread and stay together while it keeps up, so that
-//! one wait serves many of them; a thread that cannot keep up hands half of its connections on, and a thread that has
-//! little to do gives its own back.
+//! one wait serves many of them; a thread that cannot keep up hands half of its connections on if a core has time for
+//! them, and a thread that has little to do gives its own back.
 
 use std::time::Duration;
 
@@ -14,6 +14,45 @@ const OVERLOADED: u32 = 850;
 const HAS_ROOM: u32 = 700;
 /// Below this, on two threads, one would do.
 const UNDERUSED: u32 = 350;
+
+/// Idle cores, in thousandths of one, that make another thread worth its switches. Where the clients themselves keep
+/// all cores busy, a second thread takes from them what it gives: measured with one client and two cores, 0.97 us of
+/// CPU per GET became 1.26 us, and a third of the throughput went.
+const WORTHWHILE: u64 = 600;
+
+/// The machine's processor time so far, in ticks of all cores together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreTime {
+    idle: u64,
+    total: u64,
+    cores: u64,
+}
+
+impl CoreTime {
+    /// None where the system does not tell.
+    fn now() -> Option<CoreTime> {
+        CoreTime::parse(&std::fs::read("/proc/stat").ok()?)
+    }
+
+    /// `cpu  user nice system idle iowait irq softirq steal ...`; what guests used is in the first two already.
+    fn parse(stat: &[u8]) -> Option<CoreTime> {
+        let mut lines = stat.split(|byte| *byte == b'\n');
+        let line = lines.next()?;
+        let cores = lines.take_while(|line| line.starts_with(b"cpu")).count() as u64;
+        let line = std::str::from_utf8(line).ok()?.strip_prefix("cpu ")?;
+        let ticks =
+            line.split_ascii_whitespace().take(8).map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        Some(CoreTime { idle, total: ticks.iter().sum(), cores })
+    }
+
+    /// Cores that were idle on average since an earlier time, in thousandths.
+    fn idle_since(self, earlier: CoreTime) -> u64 {
+        let idle = self.idle.saturating_sub(earlier.idle);
+        let total = self.total.saturating_sub(earlier.total);
+        (idle * 1000 * self.cores).checked_div(total).unwrap_or(0)
+    }
+}
 
 /// The thread for a new connection.
 pub fn choose(mailboxes: &Mailboxes, node: &Node) -> usize {
@@ -29,8 +68,20 @@ impl IoThread {
         let busy = u32::try_from(busy).unwrap_or(1000).min(1000);
         self.mailbox.set_busy(busy);
         let own = self.node.clients.on_thread(self.index);
+        if busy < OVERLOADED {
+            self.core_time = None;
+        }
         if busy >= OVERLOADED && own > 1 {
-            if let Some(thread) = self.thread_with_room(own) {
+            let Some(thread) = self.thread_with_room(own) else { return };
+            // Looked at only in need: on a machine with many cores it costs.
+            let now = CoreTime::now();
+            let earlier = std::mem::replace(&mut self.core_time, now);
+            let idle = match (now, earlier) {
+                (Some(now), Some(earlier)) => now.idle_since(earlier),
+                (Some(_), None) => 0,
+                (None, _) => WORTHWHILE,
+            };
+            if idle >= WORTHWHILE {
                 self.hand_on(thread, own / 2);
             }
         } else if busy < UNDERUSED && self.index > 0 && own > 0 {
@@ -51,5 +102,23 @@ impl IoThread {
             })
             .min_by_key(|(_, mailbox)| mailbox.busy())
             .map(|(thread, _)| thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_cores_are_counted_between_two_looks() {
+        let before =
+            CoreTime::parse(b"cpu  100 0 50 800 50 0 0 0 100 0\ncpu0 1 2\ncpu1 3 4\nintr 5\n").unwrap();
+        assert_eq!(before, CoreTime { idle: 850, total: 1000, cores: 2 });
+        let after = CoreTime::parse(b"cpu  105 0 55 804 50 1 2 3 100 0\ncpu0 1\ncpu1 2\nintr 5\n").unwrap();
+        assert_eq!(after.idle_since(before), 400, "4 of 20 ticks on 2 cores");
+        assert_eq!(before.idle_since(before), 0);
+        assert_eq!(CoreTime::parse(b""), None);
+        assert_eq!(CoreTime::parse(b"cpu  1 2 3 x 5\n"), None);
+        assert_eq!(CoreTime::parse(b"cpu  1 2 3\n"), None);
     }
 }

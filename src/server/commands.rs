@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tarn_resp::{Args as Words, Limits, Parsed};
 
+use super::ahead::Foreseen;
 use super::connection::{Connection, State};
 use super::io_thread::{IoThread, READ_BYTES};
 use super::workers::{Task, Work};
@@ -19,6 +20,7 @@ use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run};
 use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
+use crate::keyspace::Located;
 
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
@@ -111,7 +113,7 @@ impl IoThread {
     fn run_all(&mut self, connection: &mut Connection, place: usize, bytes: &[u8]) -> usize {
         let mut used = 0;
         let mut parser = std::mem::take(&mut connection.parser);
-        let mut wrote = false;
+        let earlier = std::mem::take(&mut self.wrote);
         while connection.takes_commands() {
             let rest = bytes.get(used..).unwrap_or(&[]);
             if rest.is_empty() {
@@ -122,6 +124,14 @@ impl IoThread {
                 authenticated: connection.session.authenticated,
                 ..Limits::default()
             };
+            if parser.is_idle() && connection.session.authenticated {
+                let flow = self.run_ahead(connection, place, rest, &limits, &mut used);
+                match flow {
+                    Some(Flow::Next) => continue,
+                    Some(_) => break,
+                    None => {}
+                }
+            }
             match parser.parse(rest, &limits) {
                 Ok(Parsed::Incomplete { need }) => {
                     // Room for a long argument is made once, not by doubling.
@@ -134,11 +144,9 @@ impl IoThread {
                 }
                 Ok(Parsed::Empty { consumed }) => used += consumed,
                 Ok(Parsed::Command { consumed }) => {
-                    let before = self.wrote;
-                    self.wrote = false;
-                    let flow = self.execute(connection, place, parser.args(rest));
-                    wrote |= self.wrote;
-                    self.wrote |= before;
+                    let words = parser.args(rest);
+                    let found = gate::find(words);
+                    let flow = self.execute(connection, place, words, found, Located::default());
                     if flow != Flow::Again {
                         used += consumed;
                     }
@@ -154,15 +162,50 @@ impl IoThread {
             }
         }
         connection.parser = parser;
-        if wrote {
+        if self.wrote {
             self.slow_down(connection, place);
         }
+        self.wrote |= earlier;
         used
     }
 
-    fn execute(&mut self, connection: &mut Connection, place: usize, words: Words<'_>) -> Flow {
+    /// Runs the commands that can be looked at together, and counts their bytes; None where there is no whole one.
+    fn run_ahead(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        bytes: &[u8],
+        limits: &Limits,
+        used: &mut usize,
+    ) -> Option<Flow> {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.look(&self.node, connection.session.db, bytes, limits);
+        let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
+        while flow == Flow::Next && connection.takes_commands() {
+            let Some((Foreseen { end, found, located, .. }, words)) = ahead.get(index, bytes) else { break };
+            let found = found.map_or_else(|| gate::find(words), Ok);
+            flow = self.execute(connection, place, words, found, located);
+            if flow != Flow::Again {
+                *used = begin + end;
+            }
+            index += 1;
+        }
+        let any = !ahead.is_empty();
+        self.ahead = ahead;
+        any.then_some(flow)
+    }
+
+    fn execute(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        words: Words<'_>,
+        found: crate::error::Result<(&'static Registered, usize)>,
+        located: Located,
+    ) -> Flow {
         let before = connection.output.len();
-        let (command, named) = match gate::find(words) {
+        self.command_wrote = false;
+        let (command, named) = match found {
             Ok(found) => found,
             Err(_) if gate::is_http(words) => {
                 tracing::warn!(client = %connection.session.client.addr, "closed a connection that speaks HTTP");
@@ -192,14 +235,15 @@ impl IoThread {
                 let answer = handler(&mut cx, Args::new(words, named));
                 self.take_answer(connection, place, command, words, answer)
             }
-            _ => self.run_on_keys(connection, place, command, named, words),
+            _ => self.run_on_keys(connection, place, command, named, words, located),
         };
         if flow == Flow::Next {
             apply_reply_mode(connection, before);
-            if self.wrote && connection.output.len() > before {
+            if self.command_wrote && connection.output.len() > before {
                 connection.write_replies.push((before, connection.output.len()));
             }
         }
+        self.wrote |= self.command_wrote;
         self.clock_out(connection, command, words, flow);
         flow
     }
@@ -211,14 +255,15 @@ impl IoThread {
         command: &'static Registered,
         named: usize,
         words: Words<'_>,
+        located: Located,
     ) -> Flow {
         let max_string_len = self.config.proto_max_bulk_len;
         let session = &connection.session;
         let (db, protocol) = (session.db, session.protocol);
-        let call = Call { command, named, words, db, protocol, now_ms: self.now_ms, max_string_len };
+        let call = Call { command, named, words, db, protocol, now_ms: self.now_ms, max_string_len, located };
         match self.lane.run(call, &mut connection.output) {
             Ran::Replied { wrote } => {
-                self.wrote = wrote;
+                self.command_wrote = wrote;
                 Flow::Next
             }
             Ran::Offload(why) => {

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
 
+use super::ahead::Ahead;
+use super::balance::CoreTime;
 use super::connection::{Connection, Sent, State};
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::workers::Workers;
@@ -52,6 +54,11 @@ pub struct IoThread {
     pub(super) last: Instant,
     /// Something was committed in this round.
     pub(super) wrote: bool,
+    /// And by the command that runs.
+    pub(super) command_wrote: bool,
+    pub(super) ahead: Ahead,
+    /// Of the machine, when this thread was last seen to be overloaded.
+    pub(super) core_time: Option<CoreTime>,
     last_round: Instant,
     stopping: bool,
 }
@@ -89,6 +96,9 @@ impl IoThread {
             now_ms: node.clock.now_ms(),
             last: Instant::now(),
             wrote: false,
+            command_wrote: false,
+            ahead: Ahead::default(),
+            core_time: None,
             last_round: Instant::now(),
             stopping: false,
             node,

@@ -4,6 +4,7 @@
 //! take what may be long; the sweeper cares for the keyspace in the background and the cleaner removes what flushed
 //! databases left behind.
 
+mod ahead;
 mod balance;
 mod cleaner;
 mod commands;

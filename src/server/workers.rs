@@ -14,6 +14,7 @@ use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
 use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
+use crate::keyspace::Located;
 use crate::node::Node;
 
 /// A command that left its I/O thread.
@@ -99,7 +100,16 @@ fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
     let now_ms = lane.node.clock.now_ms();
     let wrote = match work {
         Work::Keys { named, db, max_string_len, why } => {
-            let call = Call { command, named, words: words.view(), db, protocol, now_ms, max_string_len };
+            let call = Call {
+                command,
+                named,
+                words: words.view(),
+                db,
+                protocol,
+                now_ms,
+                max_string_len,
+                located: Located::default(),
+            };
             lane.run_on_worker(call, why, reply)
         }
         Work::Job(job) => {

@@ -9,8 +9,8 @@ use std::path::Path;
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
 use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 use crate::{
-    Direction, Durability, Engine, MemoryBudget, Notify, Position, Range, Read, Result, Space, Stats, Wait,
-    Write,
+    Direction, Durability, Engine, Expected, MemoryBudget, Notify, Position, Range, Read, Result, Space,
+    Stats, Wait, Write,
 };
 
 /// One of the engines.
@@ -105,6 +105,16 @@ impl AnyEngine {
 
     pub fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
         each!(AnyEngine, self, e => e.delete_range(space, range))
+    }
+
+    #[inline]
+    pub fn expect(&self, space: Space, key: &[u8]) -> Expected {
+        each!(AnyEngine, self, e => e.expect(space, key))
+    }
+
+    #[inline]
+    pub fn prefetch(&self, row: Expected) {
+        each!(AnyEngine, self, e => e.prefetch(row))
     }
 
     pub fn suggest_compaction(&self, space: Space, range: Range<'_>) {

@@ -48,6 +48,13 @@ pub struct SpaceDef {
     pub queue_like: bool,
 }
 
+/// A row that [`Engine::expect`] was told of, in the engine's own terms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Expected {
+    group: u64,
+    key: u64,
+}
+
 /// May a call of this transaction wait for a disk or a network?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
@@ -200,6 +207,13 @@ pub trait Engine: Send + Sync {
 
     fn begin_read(&self, wait: Wait) -> Self::Read<'_>;
     fn begin_write(&self, wait: Wait) -> Self::Write<'_>;
+    /// Says that this row will be read soon. What memory holds of it comes closer to the processor in two steps: this
+    /// one asks for what the search begins with, and [`Engine::prefetch`], called a little later with what this one
+    /// returned, for the row. Neither ever waits; both may do nothing.
+    fn expect(&self, _space: Space, _key: &[u8]) -> Expected {
+        Expected::default()
+    }
+    fn prefetch(&self, _row: Expected) {}
     /// O(1) in the data. May be kept for long and read from any thread; always allowed to wait.
     fn snapshot(&self) -> Result<Self::Snapshot>;
 

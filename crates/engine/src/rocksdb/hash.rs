@@ -61,3 +61,22 @@ fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product as u64) ^ ((product >> 64) as u64)
 }
+
+/// Asks the processor for what is at a place ahead of its use.
+#[inline(always)]
+pub fn prefetch_line<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and cannot fault, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast::<i8>());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
+/// As [`prefetch_line`] for a row: more often than not it is longer than a cache line, so the next one is asked for too.
+#[inline(always)]
+pub fn prefetch_row(bytes: &[u8]) {
+    prefetch_line(bytes.as_ptr());
+    prefetch_line(bytes.as_ptr().wrapping_add(64));
+}

@@ -37,7 +37,7 @@ use parking_lot::{Condvar, Mutex};
 use self::files::Files;
 use self::freeze::{Background, Units};
 use self::gate::Gate;
-use self::hash::Hasher;
+use self::hash::{Hasher, RowHash};
 use self::log::{Log, PENDING_LIMIT_BYTES};
 use self::shard::Shards;
 pub use self::snapshot::RocksSnapshot;
@@ -45,8 +45,8 @@ use self::store::Store;
 use self::transaction::TxBuffer;
 use self::write_back::Steps;
 use crate::{
-    Direction, Durability, Engine, Error, Filter, MemoryBudget, Notify, Position, Range, Read, Result, Space,
-    SpaceDef, Stats, Wait, Write,
+    Direction, Durability, Engine, Error, Expected, Filter, MemoryBudget, Notify, Position, Range, Read,
+    Result, Space, SpaceDef, Stats, Wait, Write,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -223,6 +223,19 @@ impl Engine for RocksEngine {
 
     fn begin_write(&self, wait: Wait) -> RocksWrite<'_> {
         RocksWrite { inner: &self.inner, wait, buffer: TxBuffer::take() }
+    }
+
+    #[inline]
+    fn expect(&self, space: Space, key: &[u8]) -> Expected {
+        let Ok(def) = self.inner.def(space) else { return Expected::default() };
+        let RowHash { group, key, .. } = self.inner.hasher.row(def, space, key);
+        self.inner.shards.expect(group, key);
+        Expected { group, key }
+    }
+
+    #[inline]
+    fn prefetch(&self, Expected { group, key }: Expected) {
+        self.inner.shards.prefetch(group, key);
     }
 
     fn snapshot(&self) -> Result<RocksSnapshot> {

@@ -9,7 +9,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use super::cache::{CacheBudget, CachePart};
-use super::hash::{RowHash, SHARDS};
+use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
 use super::table::set::TableSet;
 use crate::{Error, Result};
@@ -81,6 +81,27 @@ impl Shards {
     #[inline]
     pub fn read(&self, shard: usize) -> Result<RwLockReadGuard<'_, Shard>> {
         Ok(self.lock(shard)?.read())
+    }
+
+    /// Brings what a search for the row begins with closer. Does nothing while somebody writes to the shard.
+    #[inline]
+    pub fn expect(&self, group_hash: u64, key_hash: u64) {
+        let lock = self.list.get(shard_of(group_hash));
+        if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
+            shard.active.expect(key_hash);
+        }
+    }
+
+    /// Brings the row that has this hash closer, if one has it.
+    #[inline]
+    pub fn prefetch(&self, group_hash: u64, key_hash: u64) {
+        let lock = self.list.get(shard_of(group_hash));
+        let Some(shard) = lock.and_then(|lock| lock.try_read()) else { return };
+        let is_dirty =
+            shard.active.prefetch(key_hash) || shard.frozen.iter().any(|table| table.prefetch(key_hash));
+        if !is_dirty {
+            shard.cache.prefetch(key_hash);
+        }
     }
 
     #[inline]

@@ -11,6 +11,7 @@
 #![allow(clippy::indexing_slicing)]
 
 use super::super::field::u32_at;
+use super::super::hash::prefetch_row;
 
 /// A row begins at a multiple of this.
 const UNIT: usize = 8;
@@ -72,6 +73,11 @@ impl Arena {
     fn bytes_at(&self, at: RowAt) -> &[u8] {
         let chunk = &self.chunks[(at.0 >> OFFSET_BITS) as usize];
         &chunk[(at.0 as usize & (CHUNK_BYTES / UNIT - 1)) * UNIT..]
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, at: RowAt) {
+        prefetch_row(self.bytes_at(at));
     }
 
     #[inline]

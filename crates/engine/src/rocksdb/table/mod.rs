@@ -7,42 +7,30 @@ pub mod arena;
 pub mod order;
 pub mod rows;
 pub mod set;
+mod slots;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use parking_lot::Mutex;
 
 use self::arena::{Arena, NewRow, Row, RowAt};
 use self::order::Orders;
+use self::slots::{Place, Slots};
 use super::hash::RowHash;
 
 /// Hash slots of a row and of its share of groups, at the usual fill.
-const ROW_OVERHEAD_BYTES: usize = 28;
-
-/// A row's address with 32 bits of its hash, so that growing and most misses do not touch the arena.
-#[derive(Clone, Copy)]
-struct Slot {
-    hash: u32,
-    at: RowAt,
-}
-
-#[inline]
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
+const ROW_OVERHEAD_BYTES: usize = 32;
 
 #[derive(Default)]
 pub struct Table {
     arena: Arena,
-    rows: HashTable<Slot>,
+    rows: Slots,
     /// The newest row of each chain. Groups whose hashes collide share a chain, so that an insert need not look at
     /// another row; whoever walks a chain looks at its rows anyway.
-    groups: HashTable<Slot>,
+    groups: Slots,
     orders: Orders,
     /// Long groups that a scan had sorted after the table was sealed, by space and group.
     sorted: Mutex<HashMap<(u8, Box<[u8]>), Arc<[RowAt]>>>,
@@ -69,14 +57,24 @@ impl Table {
 
     #[inline]
     pub fn get(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Row<'_>> {
-        if self.rows.is_empty() {
-            return None;
+        let at = self.rows.find(hash.key as u32, |at| self.arena.is_row_of(at, space, key))?;
+        Some(self.arena.row(at))
+    }
+
+    /// Brings what a search for this hash begins with closer.
+    #[inline]
+    pub fn expect(&self, key_hash: u64) {
+        self.rows.prefetch(key_hash as u32);
+    }
+
+    /// Brings the row of this hash closer, if one seems to be here.
+    #[inline]
+    pub fn prefetch(&self, key_hash: u64) -> bool {
+        let found = self.rows.find(key_hash as u32, |_| true);
+        if let Some(at) = found {
+            self.arena.prefetch(at);
         }
-        let hash = hash.key as u32;
-        let slot = self
-            .rows
-            .find(spread(hash), |slot| slot.hash == hash && self.arena.is_row_of(slot.at, space, key))?;
-        Some(self.arena.row(slot.at))
+        found.is_some()
     }
 
     /// Sets a row; the bytes by which the table grew.
@@ -84,16 +82,12 @@ impl Table {
     pub fn set(&mut self, space: u8, key: &[u8], hash: &RowHash, value: Option<&[u8]>) -> usize {
         let Table { arena, rows, groups, orders, bytes, .. } = self;
         let key_hash = hash.key as u32;
-        let entry = rows.entry(
-            spread(key_hash),
-            |slot| slot.hash == key_hash && arena.is_row_of(slot.at, space, key),
-            |slot| spread(slot.hash),
-        );
+        let place = rows.entry(key_hash, |at| arena.is_row_of(at, space, key));
         let mut new = NewRow { space, key, value, group_len: hash.group_len, slack: 0 };
         let mut grown = 0;
-        let old = match &entry {
-            Entry::Occupied(occupied) => {
-                let at = occupied.get().at;
+        let old = match place {
+            Place::Taken(taken) => {
+                let at = rows.at(taken);
                 if arena.replace_value(at, value) {
                     return 0;
                 }
@@ -101,35 +95,22 @@ impl Table {
                 new.slack = value.map_or(0, |value| value.len() / 2);
                 Some(at)
             }
-            Entry::Vacant(_) => {
+            Place::Free(_) => {
                 grown += ROW_OVERHEAD_BYTES;
                 None
             }
         };
 
         let group_hash = hash.group as u32;
-        let group =
-            groups.entry(spread(group_hash), |slot| slot.hash == group_hash, |slot| spread(slot.hash));
-        let at = match group {
-            Entry::Occupied(mut occupied) => {
-                let (at, size) = arena.push(new, occupied.get().at);
-                occupied.get_mut().at = at;
-                grown += size;
-                at
-            }
-            Entry::Vacant(vacant) => {
-                let (at, size) = arena.push(new, RowAt::NONE);
-                vacant.insert(Slot { hash: group_hash, at });
-                grown += size;
-                at
-            }
+        let group = groups.entry(group_hash, |_| true);
+        let next = match group {
+            Place::Taken(taken) => groups.at(taken),
+            Place::Free(_) => RowAt::NONE,
         };
-        match entry {
-            Entry::Occupied(mut occupied) => occupied.get_mut().at = at,
-            Entry::Vacant(vacant) => {
-                vacant.insert(Slot { hash: key_hash, at });
-            }
-        }
+        let (at, size) = arena.push(new, next);
+        grown += size;
+        groups.put(group, group_hash, at);
+        rows.put(place, key_hash, at);
         if let Some(old) = old {
             arena.mark_dead(old);
         }
@@ -142,8 +123,7 @@ impl Table {
 
     /// The newest row of the group's chain.
     pub fn head(&self, group_hash: u64) -> RowAt {
-        let hash = group_hash as u32;
-        self.groups.find(spread(hash), |slot| slot.hash == hash).map_or(RowAt::NONE, |slot| slot.at)
+        self.groups.find(group_hash as u32, |_| true).unwrap_or(RowAt::NONE)
     }
 
     /// The group's rows, in no order.
@@ -168,6 +148,6 @@ impl Table {
 
     /// All rows, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (RowAt, Row<'_>)> {
-        self.rows.iter().map(|slot| (slot.at, self.arena.row(slot.at)))
+        self.rows.iter().map(|at| (at, self.arena.row(at)))
     }
 }

@@ -1,0 +1,87 @@
+//! A look ahead over a pipeline. Commands that came together are parsed together, and the rows of their keys are asked
+//! for before the first of them runs: the waits for memory, which are most of what a small command costs, then overlap.
+
+use tarn_engine::Expected;
+use tarn_resp::{Args as Words, Limits, Parsed, Parser};
+
+use crate::dispatch::gate;
+use crate::dispatch::registry::Registered;
+use crate::encoding::{META, rows};
+use crate::keyspace::Located;
+use crate::node::Node;
+
+/// Commands that are looked at together.
+const COMMANDS: usize = 16;
+
+/// A whole command of a pipeline.
+#[derive(Clone, Copy)]
+pub struct Foreseen {
+    start: usize,
+    /// Behind its last byte.
+    pub end: usize,
+    /// None where it is to be refused.
+    pub found: Option<(&'static Registered, usize)>,
+    /// Its key, if it has one.
+    pub located: Located,
+    row: Option<Expected>,
+}
+
+/// The commands that were looked at, in the order in which they came.
+#[derive(Default)]
+pub struct Ahead {
+    /// The words of each; kept for the next time.
+    parsers: Vec<Parser>,
+    foreseen: Vec<Foreseen>,
+}
+
+impl Ahead {
+    /// Looks at the whole commands at the start of `bytes`. Anything out of the ordinary ends the look, and is left to
+    /// be met when its turn comes.
+    pub fn look(&mut self, node: &Node, db: u16, bytes: &[u8], limits: &Limits) {
+        self.foreseen.clear();
+        if self.parsers.is_empty() {
+            self.parsers.resize_with(COMMANDS, Parser::new);
+        }
+        self.parse(node, db, bytes, limits);
+        // A command that came alone runs at once.
+        if self.foreseen.len() > 1 {
+            for row in self.foreseen.iter().filter_map(|foreseen| foreseen.row) {
+                node.engine.prefetch(row);
+            }
+        }
+    }
+
+    fn parse(&mut self, node: &Node, db: u16, bytes: &[u8], limits: &Limits) {
+        let seed = node.keyspace.seed;
+        let Some(db) = node.keyspace.databases.get(db) else { return };
+        let mut start = 0;
+        for parser in &mut self.parsers {
+            let rest = bytes.get(start..).unwrap_or(&[]);
+            let Ok(Parsed::Command { consumed }) = parser.parse(rest, limits) else {
+                // The next look begins a command.
+                *parser = Parser::new();
+                return;
+            };
+            let words = parser.args(rest);
+            let found = gate::find(words).ok();
+            let key = found.and_then(|(command, _)| words.get(command.spec.keys.single()?));
+            let located = key.map_or_else(Located::default, |key| Located::new(seed, key));
+            let row = key.filter(|_| consumed < bytes.len()).map(|key| {
+                node.engine.expect(META, &rows::meta(db.physical, located.slot, located.hash48, key))
+            });
+            self.foreseen.push(Foreseen { start, end: start + consumed, found, located, row });
+            start += consumed;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.foreseen.is_empty()
+    }
+
+    /// One of them; `bytes` is what was looked at.
+    pub fn get<'a>(&'a self, index: usize, bytes: &'a [u8]) -> Option<(Foreseen, Words<'a>)> {
+        let foreseen = *self.foreseen.get(index)?;
+        let words = self.parsers.get(index)?.args(bytes.get(foreseen.start..)?);
+        Some((foreseen, words))
+    }
+}
