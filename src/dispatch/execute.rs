@@ -4,14 +4,14 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-use tarn_engine::{Error as EngineError, Wait, Write as _};
+use tarn_engine::{Error as EngineError, Read as _, Wait, Write as _};
 use tarn_resp::{Args as Words, Protocol};
 
 use super::args::Args;
 use super::locks::{Held, Mode, Patience, StripeSet};
 use super::registry::Registered;
 use super::spec::{ReadFn, Run};
-use crate::encoding::slot;
+use crate::encoding::{META, rows, slot};
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Located, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
 use crate::metrics::ThreadCounters;
@@ -163,6 +163,19 @@ impl Lane {
             }
             Run::Session(_) | Run::Container => {}
         }
+    }
+
+    /// Brings the metadata of keys that will be asked for soon into memory, in one go.
+    pub fn warm_keys(&mut self, db: u16, keys: Words<'_>) {
+        let Some(db) = self.node.keyspace.databases.get(db).filter(|_| !keys.is_empty()) else { return };
+        let seed = self.node.keyspace.seed;
+        let rows: Vec<_> = keys
+            .iter()
+            .map(|key| rows::meta(db.physical, slot::of(key), rows::hash48(seed, key), key))
+            .collect();
+        let rows: Vec<&[u8]> = rows.iter().map(|row| row.as_slice()).collect();
+        // What fails here fails again where it is asked for, and is reported there.
+        let _ = self.node.engine.begin_read(Wait::Allowed).get_many(META, &rows, &mut |_, _| {});
     }
 
     /// None when a lock could not be had with this patience.

@@ -2,7 +2,7 @@
 //! for before the first of them runs: the waits for memory, which are most of what a small command costs, then overlap.
 
 use tarn_engine::Expected;
-use tarn_resp::{Args as Words, Limits, Parsed, Parser};
+use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser};
 
 use crate::dispatch::gate;
 use crate::dispatch::registry::Registered;
@@ -11,7 +11,7 @@ use crate::keyspace::Located;
 use crate::node::Node;
 
 /// Commands that are looked at together.
-const COMMANDS: usize = 16;
+const COMMANDS: usize = 32;
 
 /// A whole command of a pipeline.
 #[derive(Clone, Copy)]
@@ -83,5 +83,11 @@ impl Ahead {
         let foreseen = *self.foreseen.get(index)?;
         let words = self.parsers.get(index)?.args(bytes.get(foreseen.start..)?);
         Some((foreseen, words))
+    }
+
+    /// The keys of one of them and of what comes behind it.
+    pub fn keys_from(&self, index: usize, bytes: &[u8]) -> OwnedArgs {
+        let behind = (index..self.foreseen.len()).filter_map(|index| self.get(index, bytes));
+        behind.filter_map(|(foreseen, words)| words.get(foreseen.found?.0.spec.keys.single()?)).collect()
     }
 }

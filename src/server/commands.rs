@@ -4,15 +4,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tarn_resp::{Args as Words, Limits, Parsed};
+use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed};
 
-use super::ahead::Foreseen;
+use super::ahead::{Ahead, Foreseen};
 use super::connection::{Connection, State};
 use super::io_thread::{IoThread, READ_BYTES};
 use super::workers::{Task, Work};
 use crate::clients::flag;
 use crate::dispatch::args::Args;
-use crate::dispatch::execute::{Call, Ran, write_error};
+use crate::dispatch::execute::{Call, Ran, Why, write_error};
 use crate::dispatch::gate;
 use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
@@ -26,6 +26,16 @@ use crate::keyspace::Located;
 const MAX_READ_BYTES: usize = 1 << 20;
 /// From this share of the dirty budget on, clients that write are slowed.
 const PRESSURE_FROM: f32 = 0.5;
+
+/// A command that is to be run.
+struct Next<'a> {
+    words: Words<'a>,
+    found: crate::error::Result<(&'static Registered, usize)>,
+    /// Its key, where that was looked at before.
+    located: Located,
+    /// Its place among the commands that were looked at together, and their bytes.
+    among: Option<(&'a Ahead, usize, &'a [u8])>,
+}
 
 /// Whether the next command of the connection may follow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +156,8 @@ impl IoThread {
                 Ok(Parsed::Command { consumed }) => {
                     let words = parser.args(rest);
                     let found = gate::find(words);
-                    let flow = self.execute(connection, place, words, found, Located::default());
+                    let next = Next { words, found, located: Located::default(), among: None };
+                    let flow = self.execute(connection, place, next);
                     if flow != Flow::Again {
                         used += consumed;
                     }
@@ -184,7 +195,8 @@ impl IoThread {
         while flow == Flow::Next && connection.takes_commands() {
             let Some((Foreseen { end, found, located, .. }, words)) = ahead.get(index, bytes) else { break };
             let found = found.map_or_else(|| gate::find(words), Ok);
-            flow = self.execute(connection, place, words, found, located);
+            let next = Next { words, found, located, among: Some((&ahead, index, bytes)) };
+            flow = self.execute(connection, place, next);
             if flow != Flow::Again {
                 *used = begin + end;
             }
@@ -195,14 +207,8 @@ impl IoThread {
         any.then_some(flow)
     }
 
-    fn execute(
-        &mut self,
-        connection: &mut Connection,
-        place: usize,
-        words: Words<'_>,
-        found: crate::error::Result<(&'static Registered, usize)>,
-        located: Located,
-    ) -> Flow {
+    fn execute(&mut self, connection: &mut Connection, place: usize, next: Next<'_>) -> Flow {
+        let Next { words, found, located, among } = next;
         let before = connection.output.len();
         self.command_wrote = false;
         let (command, named) = match found {
@@ -235,7 +241,13 @@ impl IoThread {
                 let answer = handler(&mut cx, Args::new(words, named));
                 self.take_answer(connection, place, command, words, answer)
             }
-            _ => self.run_on_keys(connection, place, command, named, words, located),
+            _ => {
+                let max_string_len = self.config.proto_max_bulk_len;
+                let (db, protocol) = (connection.session.db, connection.session.protocol);
+                let now_ms = self.now_ms;
+                let call = Call { command, named, words, db, protocol, now_ms, max_string_len, located };
+                self.run_on_keys(connection, place, call, among)
+            }
         };
         if flow == Flow::Next {
             apply_reply_mode(connection, before);
@@ -252,15 +264,9 @@ impl IoThread {
         &mut self,
         connection: &mut Connection,
         place: usize,
-        command: &'static Registered,
-        named: usize,
-        words: Words<'_>,
-        located: Located,
+        call: Call<'_>,
+        among: Option<(&Ahead, usize, &[u8])>,
     ) -> Flow {
-        let max_string_len = self.config.proto_max_bulk_len;
-        let session = &connection.session;
-        let (db, protocol) = (session.db, session.protocol);
-        let call = Call { command, named, words, db, protocol, now_ms: self.now_ms, max_string_len, located };
         match self.lane.run(call, &mut connection.output) {
             Ran::Replied { wrote } => {
                 self.command_wrote = wrote;
@@ -268,7 +274,13 @@ impl IoThread {
             }
             Ran::Offload(why) => {
                 self.lane.counters.offloaded.add(1);
-                let work = Work::Keys { named, db, max_string_len, why };
+                let Call { command, named, words, db, max_string_len, .. } = call;
+                // What comes behind a command whose row is on the disk is probably there as well.
+                let warm = match among {
+                    Some((ahead, index, bytes)) if why == Why::Cold => ahead.keys_from(index, bytes),
+                    _ => OwnedArgs::default(),
+                };
+                let work = Work::Keys { named, db, max_string_len, why, warm };
                 self.submit(connection, place, command, words, work);
                 Flow::Stop
             }

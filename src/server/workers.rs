@@ -34,6 +34,8 @@ pub enum Work {
         db: u16,
         max_string_len: usize,
         why: Why,
+        /// Its key and those of the commands behind it, to be brought into memory together.
+        warm: OwnedArgs,
     },
     Job(Job),
 }
@@ -99,7 +101,8 @@ fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
     let begun = Instant::now();
     let now_ms = lane.node.clock.now_ms();
     let wrote = match work {
-        Work::Keys { named, db, max_string_len, why } => {
+        Work::Keys { named, db, max_string_len, why, warm } => {
+            lane.warm_keys(db, warm.view());
             let call = Call {
                 command,
                 named,

@@ -69,7 +69,7 @@ pub fn fill(client: &mut Client, keys: u64, generation: u64, value_bytes: usize)
         for _ in 0..batches {
             client.expect_ok()?;
         }
-        progress("loaded", next, keys);
+        progress("loaded", next, LOAD_BATCH * LOAD_DEPTH, keys);
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ pub fn verify(client: &mut Client, keys: u64, generation: u64, value_bytes: usiz
             }
         }
         done += batch;
-        progress("verified", done, keys);
+        progress("verified", done, batch, keys);
     }
     Ok(())
 }
@@ -110,9 +110,9 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn progress(what: &str, done: u64, all: u64) {
+fn progress(what: &str, done: u64, batch: u64, all: u64) {
     let step = (all / 10).max(1_000_000);
-    if done % step < LOAD_BATCH * LOAD_DEPTH && done >= step {
+    if done / step > done.saturating_sub(batch) / step {
         eprintln!("bench:   {what} {} of {} million keys", done / 1_000_000, all.div_ceil(1_000_000));
     }
 }
