@@ -257,10 +257,10 @@ impl IoThread {
         words: Words<'_>,
         located: Located,
     ) -> Flow {
-        let max_string_len = self.config.proto_max_bulk_len;
+        let limits = self.config.limits();
         let session = &connection.session;
         let (db, protocol) = (session.db, session.protocol);
-        let call = Call { command, named, words, db, protocol, now_ms: self.now_ms, max_string_len, located };
+        let call = Call { command, named, words, db, protocol, now_ms: self.now_ms, limits, located };
         match self.lane.run(call, &mut connection.output) {
             Ran::Replied { wrote } => {
                 self.command_wrote = wrote;
@@ -268,7 +268,7 @@ impl IoThread {
             }
             Ran::Offload(why) => {
                 self.lane.counters.offloaded.add(1);
-                let work = Work::Keys { named, db, max_string_len, why };
+                let work = Work::Keys { named, db, limits, why };
                 self.submit(connection, place, command, words, work);
                 Flow::Stop
             }
