@@ -27,6 +27,78 @@ impl Span {
     }
 }
 
+/// Bulk strings that stand one behind the other in the arena, each behind its length (u32): a reply of any number of
+/// them without a value for each. Made by [`Packer`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packed {
+    shape: Shape,
+    count: usize,
+    at: Span,
+}
+
+/// What packed strings are to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Array,
+    Set,
+    /// Names and values by turns.
+    Map,
+    /// As [`Shape::Map`], but to RESP3 clients an array of pairs: names may come twice, or their order counts.
+    Pairs,
+}
+
+/// Gathers strings for a reply. It has the arena meanwhile, so what is read for it goes elsewhere.
+#[derive(Debug, Default)]
+pub struct Packer {
+    arena: Vec<u8>,
+    start: usize,
+    count: usize,
+}
+
+impl Packer {
+    pub fn begin(arena: &mut Vec<u8>) -> Packer {
+        Packer { start: arena.len(), arena: std::mem::take(arena), count: 0 }
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.arena.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+        self.arena.extend_from_slice(bytes);
+        self.count += 1;
+    }
+
+    /// Gives the arena back.
+    pub fn finish(self, arena: &mut Vec<u8>, shape: Shape) -> Reply {
+        let at = Span { start: self.start, len: self.arena.len() - self.start };
+        *arena = self.arena;
+        Reply::Packed(Packed { shape, count: self.count, at })
+    }
+}
+
+impl Packed {
+    fn write(&self, protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
+        match self.shape {
+            Shape::Array => encode::array_len(out, self.count),
+            Shape::Set => encode::set_len(out, protocol, self.count),
+            Shape::Map => encode::map_len(out, protocol, self.count / 2),
+            Shape::Pairs if protocol == Protocol::Resp3 => encode::array_len(out, self.count / 2),
+            Shape::Pairs => encode::array_len(out, self.count),
+        }
+        let in_pairs = self.shape == Shape::Pairs && protocol == Protocol::Resp3;
+        let mut rest = self.at.of(arena);
+        let mut is_name = true;
+        while let Some((len, behind)) = rest.split_first_chunk() {
+            let (bytes, behind) =
+                behind.split_at_checked(u32::from_be_bytes(*len) as usize).unwrap_or_default();
+            if in_pairs && is_name {
+                encode::array_len(out, 2);
+            }
+            encode::bulk(out, bytes);
+            is_name = !is_name;
+            rest = behind;
+        }
+    }
+}
+
 /// Bytes of a reply: in the arena on the hot path, owned where they were made for the occasion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bytes {
@@ -51,6 +123,7 @@ pub enum Reply {
     Nil,
     NilArray,
     Array(Vec<Reply>),
+    Packed(Packed),
     Map(Vec<(Reply, Reply)>),
     Set(Vec<Reply>),
     Push(Vec<Reply>),
@@ -102,6 +175,7 @@ impl Reply {
                 encode::array_len(out, items.len());
                 write_all(items, protocol, arena, out);
             }
+            Reply::Packed(packed) => packed.write(protocol, arena, out),
             Reply::Map(pairs) => {
                 encode::map_len(out, protocol, pairs.len());
                 for (name, value) in pairs {
@@ -130,5 +204,36 @@ impl Reply {
 fn write_all(items: &[Reply], protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
     for item in items {
         item.write(protocol, arena, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_strings_take_the_shape_of_the_protocol() {
+        let mut arena = b"before".to_vec();
+        let mut packer = Packer::begin(&mut arena);
+        for bytes in [&b"a"[..], b"", b"b", b"\r\n"] {
+            packer.push(bytes);
+        }
+        let reply = packer.finish(&mut arena, Shape::Array);
+        let Reply::Packed(packed) = reply else { panic!("{reply:?}") };
+        let strings = ["$1\r\na\r\n", "$0\r\n\r\n", "$1\r\nb\r\n", "$2\r\n\r\n\r\n"];
+        let all = strings.concat();
+        let (first, second) = (strings[..2].concat(), strings[2..].concat());
+        for (shape, resp2, resp3) in [
+            (Shape::Array, format!("*4\r\n{all}"), format!("*4\r\n{all}")),
+            (Shape::Set, format!("*4\r\n{all}"), format!("~4\r\n{all}")),
+            (Shape::Map, format!("*4\r\n{all}"), format!("%2\r\n{all}")),
+            (Shape::Pairs, format!("*4\r\n{all}"), format!("*2\r\n*2\r\n{first}*2\r\n{second}")),
+        ] {
+            for (protocol, want) in [(Protocol::Resp2, resp2), (Protocol::Resp3, resp3)] {
+                let mut out = Vec::new();
+                Reply::Packed(Packed { shape, ..packed }).write(protocol, &arena, &mut out);
+                assert_eq!(out, want.as_bytes(), "{shape:?}");
+            }
+        }
     }
 }

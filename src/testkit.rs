@@ -138,7 +138,7 @@ impl Kit {
             db: self.session.db,
             protocol: self.session.protocol,
             now_ms: self.now_ms,
-            max_string_len: config.proto_max_bulk_len,
+            limits: config.limits(),
             located: crate::keyspace::Located::default(),
         };
         if let Ran::Offload(why) = self.lane.run(call, &mut out) {

@@ -72,7 +72,7 @@ fn offset(env: &Env<'_>, text: &[u8], width: Option<u32>) -> Result<u64> {
     };
     place
         .and_then(|place| u64::try_from(place).ok())
-        .filter(|place| place / 8 < env.max_string_len as u64)
+        .filter(|place| place / 8 < env.limits.max_string_len as u64)
         .ok_or(Error::reply("ERR bit offset is not an integer or out of range"))
 }
 

@@ -14,6 +14,10 @@ version of Redis that brought the command. COMMAND INFO and COMMAND DOCS tell th
 
 const GROUPS: &[(Group, &str)] = &[
     (Group::String, "Strings"),
+    (Group::Hash, "Hashes"),
+    (Group::Set, "Sets"),
+    (Group::List, "Lists"),
+    (Group::SortedSet, "Sorted sets"),
     (Group::Bitmap, "Bitmaps"),
     (Group::Generic, "Keys"),
     (Group::Connection, "Connections"),
@@ -27,6 +31,9 @@ pub fn markdown() -> String {
     for (group, title) in GROUPS {
         let mut commands: Vec<&Registered> =
             registry().commands().iter().filter(|command| command.spec.group == *group).collect();
+        if commands.is_empty() {
+            continue;
+        }
         commands.sort_by_key(|command| command.spec.name);
         page.push_str(&format!("\n## {title}\n\n| command | | since |\n|---|---|---|\n"));
         for command in commands {

@@ -31,6 +31,8 @@ pub use rewrite::RewriteError;
 pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
 use value::Value;
 
+use crate::keyspace::Limits;
+
 /// Declares the struct and a value of it that only the table's defaults make useful.
 macro_rules! config {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
@@ -151,6 +153,18 @@ impl Config {
     /// Waiting for a disk is most of a worker's time, so there are more of them than cores unless set.
     pub fn worker_thread_count(&self) -> usize {
         self.worker_threads.set().map_or_else(|| (cores() * 2).clamp(4, 64), |count| count.get() as usize)
+    }
+
+    /// The sizes that commands ask for.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            max_string_len: self.proto_max_bulk_len,
+            hash_entries: self.hash_max_listpack_entries,
+            hash_value_len: self.hash_max_listpack_value,
+            set_ints: self.set_max_intset_entries,
+            zset_entries: self.zset_max_listpack_entries,
+            zset_value_len: self.zset_max_listpack_value,
+        }
     }
 
     /// Brings what only hints at a value inside its range, and refuses options that contradict each other.

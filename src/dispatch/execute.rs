@@ -13,7 +13,7 @@ use super::registry::Registered;
 use super::spec::{ReadFn, Run};
 use crate::encoding::{META, rows, slot};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Located, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
+use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::reply::Reply;
@@ -42,7 +42,7 @@ pub struct Call<'a> {
     pub db: u16,
     pub protocol: Protocol,
     pub now_ms: u64,
-    pub max_string_len: usize,
+    pub limits: Limits,
     /// Its key, where that was looked at before.
     pub located: Located,
 }
@@ -159,7 +159,7 @@ impl Lane {
             }
             Run::Write(handler) => {
                 let txn = self.node.engine.begin_write(Wait::Allowed);
-                let _ = handler(&mut WriteCx::new(env, txn, &mut self.arena), args);
+                let _ = handler(&mut WriteCx::new(env, txn, None, &mut self.arena), args);
             }
             Run::Session(_) | Run::Container => {}
         }
@@ -251,7 +251,7 @@ impl Node {
             now_ms: call.now_ms,
             place,
             located,
-            max_string_len: call.max_string_len,
+            limits: call.limits,
             random,
             cluster_enabled: self.cluster_enabled,
         })
@@ -265,7 +265,7 @@ impl Node {
             now_ms: self.clock.now_ms(),
             place: Place::Worker,
             located: Located::default(),
-            max_string_len: usize::MAX,
+            limits: Limits::DEFAULT,
             random,
             cluster_enabled: self.cluster_enabled,
         })
@@ -299,7 +299,7 @@ fn write<T>(
     let mut conflicts = 0;
     loop {
         arena.clear();
-        let mut cx = WriteCx::new(env, node.engine.begin_write(wait), arena);
+        let mut cx = WriteCx::new(env, node.engine.begin_write(wait), Some(&node.engine), arena);
         let done = work(&mut cx).and_then(|value| {
             let (txn, effects, tally) = cx.finish();
             let dirty = txn.is_dirty();

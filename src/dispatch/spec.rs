@@ -224,6 +224,10 @@ impl Keys {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     String,
+    Hash,
+    Set,
+    List,
+    SortedSet,
     Bitmap,
     Generic,
     Connection,
@@ -235,6 +239,10 @@ impl Group {
     pub fn name(self) -> &'static str {
         match self {
             Group::String => "string",
+            Group::Hash => "hash",
+            Group::Set => "set",
+            Group::List => "list",
+            Group::SortedSet => "sorted-set",
             Group::Bitmap => "bitmap",
             Group::Generic => "generic",
             Group::Connection => "connection",

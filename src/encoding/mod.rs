@@ -1,5 +1,7 @@
 //! Bytes on disk and nothing else: no I/O, no clock. docs/on-disk-format.md shows every layout.
 
+pub mod collection;
+pub mod hash;
 pub mod meta;
 pub mod rows;
 pub mod slot;

@@ -84,6 +84,16 @@ pub fn collection(db: u32, slot: u16, key: &[u8], version: u64) -> RowKey {
     row
 }
 
+/// The key behind the last row of a collection; `prefix` is what its rows begin with.
+pub fn collection_end(prefix: &[u8]) -> RowKey {
+    let mut end = RowKey::from_slice(prefix);
+    if let Some(version) = end.last_chunk_mut::<VERSION_LEN>() {
+        // Versions are given out from 1 on, one by one: the greatest is never reached.
+        *version = u64::from_be_bytes(*version).saturating_add(1).to_be_bytes();
+    }
+    end
+}
+
 /// An element row's key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ElementRow<'a> {
@@ -215,6 +225,14 @@ mod tests {
         }
         assert!(meta(7, SLOTS - 1, HASH48_MAX, b"") < database(8).0);
         assert!(meta(7, 0, 0, b"") >= database(6).1);
+    }
+
+    #[test]
+    fn a_collection_ends_where_the_next_version_begins() {
+        for version in [1, 0xff, u64::from(u32::MAX), u64::MAX - 1] {
+            let prefix = collection(1, 2, b"key", version);
+            assert_eq!(collection_end(&prefix), collection(1, 2, b"key", version + 1));
+        }
     }
 
     #[test]

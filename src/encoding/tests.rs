@@ -2,7 +2,7 @@
 
 use super::meta::{Body, Header, Kind};
 use super::rows::{ExpireKind, collection, expire, meta};
-use super::{SPACES, string, system};
+use super::{SPACES, collection as elements, hash, string, system};
 
 const DOCUMENT: &str = include_str!("../../docs/on-disk-format.md");
 
@@ -14,14 +14,28 @@ fn header(kind: Kind, expire_at_ms: u64, body: Body, rest: &[u8]) -> Vec<u8> {
     [Header { kind, expire_at_ms, body }.encode().as_slice(), rest].concat()
 }
 
+fn element(member: &[u8]) -> Vec<u8> {
+    let mut row = collection(1, 0x1234, b"key", 7);
+    elements::push_member(&mut row, 0x0102_0304_0506_0708, member);
+    row.to_vec()
+}
+
+fn field(expire_at_ms: u64, version: u64, value: &[u8]) -> Vec<u8> {
+    [&hash::Head { expire_at_ms, version }.encode(), value].concat()
+}
+
 #[test]
 fn the_documented_bytes_are_the_written_ones() {
     let golden = [
         meta(1, 0x1234, 0x0102_0304_0506, b"k").to_vec(),
         header(Kind::String, 0, Body::Inline, b"v"),
         header(Kind::String, 0x0102, Body::Inline, b"v"),
-        header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, b""),
+        header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, &[elements::GROWN]),
         string::piece(&collection(1, 0x1234, b"key", 7), 0x0102).to_vec(),
+        element(b"f"),
+        field(0, 0, b"v"),
+        field(0x0102, 0, b"v"),
+        field(0x0102, 9, b"v"),
         expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
         system::database(15).to_vec(),
         system::key_count(2, 255).to_vec(),

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
-use tarn_engine::{AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
+use tarn_engine::{AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
 
 use super::Keyspace;
 use super::versions::Building;
@@ -51,6 +51,32 @@ impl Located {
     }
 }
 
+/// Sizes that the configuration sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest string a command may make (`proto-max-bulk-len`).
+    pub max_string_len: usize,
+    /// Up to these sizes Redis keeps a collection in its compact form; what is
+    /// remembered of it: [`crate::encoding::collection::GROWN`].
+    pub hash_entries: usize,
+    pub hash_value_len: usize,
+    pub set_ints: usize,
+    pub zset_entries: usize,
+    pub zset_value_len: usize,
+}
+
+impl Limits {
+    /// Only the compact forms' limits as Redis has them by default; strings of any length.
+    pub const DEFAULT: Limits = Limits {
+        max_string_len: usize::MAX,
+        hash_entries: 512,
+        hash_value_len: 64,
+        set_ints: 512,
+        zset_entries: 128,
+        zset_value_len: 64,
+    };
+}
+
 /// What every context knows.
 #[derive(Debug, Clone, Copy)]
 pub struct Env<'a> {
@@ -60,8 +86,7 @@ pub struct Env<'a> {
     pub place: Place,
     /// The key the command was locked by, if it is one.
     pub located: Located,
-    /// Longest string a command may make (`proto-max-bulk-len`).
-    pub max_string_len: usize,
+    pub limits: Limits,
     /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
     /// one read. [`draws`] makes more of it.
     pub random: u64,
@@ -204,14 +229,21 @@ impl<'a> ReadCx<'a> {
 pub struct WriteCx<'a> {
     pub env: Env<'a>,
     pub(super) txn: AnyWrite<'a>,
+    /// Where versions are built; None where the handler runs for its reads alone.
+    pub(super) engine: Option<&'a AnyEngine>,
     pub effects: Effects<'a>,
     arena: &'a mut Vec<u8>,
     tally: Tally,
 }
 
 impl<'a> WriteCx<'a> {
-    pub fn new(env: Env<'a>, txn: AnyWrite<'a>, arena: &'a mut Vec<u8>) -> WriteCx<'a> {
-        WriteCx { env, txn, arena, effects: Effects::default(), tally: Tally::default() }
+    pub fn new(
+        env: Env<'a>,
+        txn: AnyWrite<'a>,
+        engine: Option<&'a AnyEngine>,
+        arena: &'a mut Vec<u8>,
+    ) -> WriteCx<'a> {
+        WriteCx { env, txn, engine, arena, effects: Effects::default(), tally: Tally::default() }
     }
 
     /// Puts an element row. Metadata rows go through [`super::entry`].

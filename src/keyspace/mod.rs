@@ -3,6 +3,7 @@
 //! Verbs that only read take `&mut impl View`; verbs that write take `&mut WriteCx`. Nothing here locks, commits or
 //! asks for the time: the context brings a transaction and the moment the command runs at.
 
+pub mod build;
 pub mod context;
 pub mod databases;
 pub mod drop;
@@ -15,7 +16,7 @@ pub mod versions;
 
 use crate::encoding::slot::SLOTS;
 
-pub use context::{Db, Effects, Env, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
+pub use context::{Db, Effects, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
 pub use databases::Databases;
 pub use entry::{Entry, Meta};
 pub use versions::Versions;

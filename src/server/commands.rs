@@ -242,10 +242,10 @@ impl IoThread {
                 self.take_answer(connection, place, command, words, answer)
             }
             _ => {
-                let max_string_len = self.config.proto_max_bulk_len;
+                let limits = self.config.limits();
                 let (db, protocol) = (connection.session.db, connection.session.protocol);
                 let now_ms = self.now_ms;
-                let call = Call { command, named, words, db, protocol, now_ms, max_string_len, located };
+                let call = Call { command, named, words, db, protocol, now_ms, limits, located };
                 self.run_on_keys(connection, place, call, among)
             }
         };
@@ -274,13 +274,13 @@ impl IoThread {
             }
             Ran::Offload(why) => {
                 self.lane.counters.offloaded.add(1);
-                let Call { command, named, words, db, max_string_len, .. } = call;
+                let Call { command, named, words, db, limits, .. } = call;
                 // What comes behind a command whose row is on the disk is probably there as well.
                 let warm = match among {
                     Some((ahead, index, bytes)) if why == Why::Cold => ahead.keys_from(index, bytes),
                     _ => OwnedArgs::default(),
                 };
-                let work = Work::Keys { named, db, max_string_len, why, warm };
+                let work = Work::Keys { named, db, limits, why, warm };
                 self.submit(connection, place, command, words, work);
                 Flow::Stop
             }

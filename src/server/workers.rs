@@ -14,7 +14,7 @@ use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
 use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
-use crate::keyspace::Located;
+use crate::keyspace::{Limits, Located};
 use crate::node::Node;
 
 /// A command that left its I/O thread.
@@ -32,7 +32,7 @@ pub enum Work {
     Keys {
         named: usize,
         db: u16,
-        max_string_len: usize,
+        limits: Limits,
         why: Why,
         /// Its key and those of the commands behind it, to be brought into memory together.
         warm: OwnedArgs,
@@ -101,18 +101,10 @@ fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
     let begun = Instant::now();
     let now_ms = lane.node.clock.now_ms();
     let wrote = match work {
-        Work::Keys { named, db, max_string_len, why, warm } => {
+        Work::Keys { named, db, limits, why, warm } => {
             lane.warm_keys(db, warm.view());
-            let call = Call {
-                command,
-                named,
-                words: words.view(),
-                db,
-                protocol,
-                now_ms,
-                max_string_len,
-                located: Located::default(),
-            };
+            let located = Located::default();
+            let call = Call { command, named, words: words.view(), db, protocol, now_ms, limits, located };
             lane.run_on_worker(call, why, reply)
         }
         Work::Job(job) => {

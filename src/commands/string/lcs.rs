@@ -49,7 +49,7 @@ pub fn lcs(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let options = options(args)?;
     let len = |value: &Option<string::Value>| value.as_ref().map_or(0, string::Value::len);
     let bytes = (u128::from(len(&a)) + 1) * (u128::from(len(&b)) + 1) * BYTES_PER_CELL;
-    if bytes > cx.env.max_string_len as u128 {
+    if bytes > cx.env.limits.max_string_len as u128 {
         return Err(Error::reply(
             "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len",
         ));

@@ -5,7 +5,7 @@ use tarn_engine::{AnyRead, Wait, Write as _};
 use super::*;
 use crate::encoding::meta::Body;
 use crate::encoding::{SYSTEM, system};
-use crate::keyspace::{Located, ReadCx, Source};
+use crate::keyspace::{Limits, Located, ReadCx, Source};
 use crate::testkit::{Kit, START_MS};
 
 /// A key at a place of our choice, whatever its real hash is.
@@ -44,7 +44,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         now_ms: START_MS,
         place,
         located: Located::default(),
-        max_string_len: usize::MAX,
+        limits: Limits::DEFAULT,
         random,
         cluster_enabled: false,
     };

@@ -137,34 +137,6 @@ pub fn store_pieces(
     entry::store(cx, found, &Header { kind: Kind::String, expire_at_ms, body }, &[])
 }
 
-/// Makes `to` a string like `from`, with another expiry.
-pub fn copy(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
-    match value(from)? {
-        None => Ok(()),
-        Some(Value::Inline(span)) => cx.lend(|cx, arena| set(cx, to, span.of(arena), expire_at_ms)),
-        Some(Value::Pieces(old)) => {
-            cx.env.light_or_offload(usize::try_from(old.len).unwrap_or(usize::MAX), Env::LIGHT_BYTES)?;
-            let new = Pieces::new(to, cx.new_version()?, old.len);
-            // In steps, so that no more than one of them is in memory twice.
-            let step = Env::LIGHT_BYTES as u64;
-            let mut found: Vec<(u32, Vec<u8>)> = Vec::new();
-            let mut at = 0;
-            while at < old.len {
-                let end = (at + step).min(old.len);
-                old.each(cx, at..end, &mut |offset, bytes| {
-                    found.push(((offset / PIECE_LEN as u64) as u32, bytes.to_vec()));
-                    ControlFlow::Continue(())
-                })?;
-                for (number, bytes) in found.drain(..) {
-                    cx.put(DATA, &new.row(number), &[&bytes]);
-                }
-                at = end;
-            }
-            store_pieces(cx, to, &new, expire_at_ms)
-        }
-    }
-}
-
 /// Appends to the string and returns its new length.
 pub fn append(cx: &mut WriteCx<'_>, key: &[u8], tail: &[u8]) -> Result<u64> {
     let found = entry::find(cx, key)?;
@@ -193,7 +165,7 @@ pub fn overwrite(cx: &mut WriteCx<'_>, key: &[u8], at: u64, bytes: &[u8]) -> Res
 /// `len + more`, unless a string may not be that long.
 fn admitted_len(env: &Env<'_>, len: u64, more: usize) -> Result<u64> {
     len.checked_add(more as u64)
-        .filter(|total| *total <= env.max_string_len as u64)
+        .filter(|total| *total <= env.limits.max_string_len as u64)
         .ok_or(Error::StringTooLong)
 }
 

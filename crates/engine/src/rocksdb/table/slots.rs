@@ -49,7 +49,7 @@ impl Slots {
     fn first(&self, hash: u32) -> usize {
         // The high bits are the mixed ones.
         let mixed = hash.wrapping_mul(0x9e37_79b1);
-        (u64::from(mixed) * self.places.len() as u64 >> 32) as usize
+        ((u64::from(mixed) * self.places.len() as u64) >> 32) as usize
     }
 
     #[inline]
