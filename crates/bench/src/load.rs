@@ -1,6 +1,6 @@
 //! Known data: key number `i` has a value that can be told from `i`, so that what comes back can be verified.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Result;
@@ -108,6 +108,43 @@ fn stride(keys: u64) -> u64 {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Elements that `{elements}` in a template stands for.
+pub const ELEMENTS: u64 = 20;
+
+/// Sends a command for every number below `count`: `__rand_int__` in it becomes the number as redis-benchmark writes it,
+/// `{elements}` twenty elements that no other command of this process had.
+pub fn repeat(client: &mut Client, template: &str, count: u64) -> Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut number = 0;
+    while number < count {
+        let end = count.min(number + 1000);
+        for number in number..end {
+            let text = template.replace("__rand_int__", &format!("{number:012}"));
+            let words: Vec<Vec<u8>> = text
+                .split_whitespace()
+                .flat_map(|word| {
+                    if word != "{elements}" {
+                        return vec![word.as_bytes().to_vec()];
+                    }
+                    let first = NEXT.fetch_add(ELEMENTS, Ordering::Relaxed);
+                    (first..first + ELEMENTS)
+                        .map(|element| format!("element:{element:012}").into_bytes())
+                        .collect()
+                })
+                .collect();
+            client.queue(&words.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        }
+        client.send()?;
+        for _ in number..end {
+            if let Reply::Error(error) = client.reply()? {
+                return Err(format!("{template}: {}", error.escape_ascii()).into());
+            }
+        }
+        number = end;
+    }
+    Ok(())
 }
 
 fn progress(what: &str, done: u64, batch: u64, all: u64) {

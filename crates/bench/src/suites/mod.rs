@@ -6,6 +6,7 @@ mod idle;
 mod recovery;
 mod sustained;
 mod throughput;
+mod workloads;
 
 use crate::Result;
 use crate::args::Args;
@@ -17,7 +18,8 @@ pub struct Suite {
 }
 
 const SUITES: &[Suite] = &[
-    Suite { name: "throughput", run: throughput::run },
+    Suite { name: "throughput", run: throughput::strings },
+    Suite { name: "collections", run: throughput::collections },
     Suite { name: "idle-connections", run: idle::run },
     Suite { name: "cold", run: cold::run },
     Suite { name: "recovery", run: recovery::run },

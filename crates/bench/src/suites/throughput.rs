@@ -18,87 +18,10 @@ use crate::args::Args;
 use crate::load;
 use crate::report::{Check, Table};
 use crate::server::Server;
+use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, Workload};
 
-/// Keys that the random ones are drawn from.
-const KEYSPACE: u64 = 100_000;
 /// A run of redis-benchmark that takes longer than this is an error.
 const RUN_LIMIT: Duration = Duration::from_secs(300);
-
-/// What must be there before a workload runs.
-#[derive(Clone, Copy)]
-enum Setup {
-    Nothing,
-    /// Every key of the keyspace holds a value of this many bytes.
-    Strings(usize),
-}
-
-/// One line of the comparison. A later command family adds lines here and nothing else.
-struct Workload {
-    name: &'static str,
-    setup: Setup,
-    /// What redis-benchmark sends: `__rand_int__` becomes a number below the keyspace, `{value:N}` N bytes.
-    command: &'static str,
-    /// Cost of one request in units of a GET, so that each run takes about as long.
-    cost: u64,
-    /// The least ratio of throughput at pipeline 1, and at 16 and above.
-    targets: Option<(f64, f64)>,
-    /// Whether it may take no more CPU per request than redis-server.
-    cpu_target: bool,
-}
-
-const WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "GET",
-        setup: Setup::Strings(3),
-        command: "GET key:__rand_int__",
-        cost: 1,
-        targets: Some((1.0, 1.5)),
-        cpu_target: false,
-    },
-    Workload {
-        name: "GET 64 B",
-        setup: Setup::Strings(64),
-        command: "GET key:__rand_int__",
-        cost: 1,
-        targets: Some((1.0, 1.5)),
-        cpu_target: false,
-    },
-    Workload {
-        name: "SET",
-        setup: Setup::Nothing,
-        command: "SET key:__rand_int__ {value:3}",
-        cost: 1,
-        targets: Some((1.0, 1.2)),
-        cpu_target: true,
-    },
-    Workload {
-        name: "SET 64 B",
-        setup: Setup::Nothing,
-        command: "SET key:__rand_int__ {value:64}",
-        cost: 1,
-        targets: Some((1.0, 1.2)),
-        cpu_target: true,
-    },
-    Workload {
-        name: "INCR",
-        setup: Setup::Nothing,
-        command: "INCR counter:__rand_int__",
-        cost: 1,
-        targets: Some((1.0, 1.2)),
-        cpu_target: true,
-    },
-    Workload {
-        name: "MSET 10 keys",
-        setup: Setup::Nothing,
-        command: "MSET key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
-                  key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
-                  key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
-                  key:__rand_int__ {value:3}",
-        cost: 6,
-        targets: Some((1.0, 1.2)),
-        cpu_target: true,
-    },
-];
 
 /// What one run of redis-benchmark told, and what it cost the server.
 #[derive(Clone, Copy)]
@@ -128,7 +51,17 @@ impl Runs {
     }
 }
 
-pub fn run(args: &Args) -> Result<Vec<Check>> {
+/// Strings and counters.
+pub fn strings(args: &Args) -> Result<Vec<Check>> {
+    compare(args, STRINGS)
+}
+
+/// Hashes, sets, lists and sorted sets, one hot key and many.
+pub fn collections(args: &Args) -> Result<Vec<Check>> {
+    compare(args, COLLECTIONS)
+}
+
+fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
     let tarn = Server::under_test(args, &[])?;
     let redis = Server::redis(args)?;
     let mut table = Table::new(&[
@@ -136,7 +69,7 @@ pub fn run(args: &Args) -> Result<Vec<Check>> {
         "p99 ms", "Redis",
     ]);
     let mut checks = Vec::new();
-    for workload in WORKLOADS.iter().filter(|workload| wanted(args, workload.name)) {
+    for workload in workloads.iter().filter(|workload| wanted(args, workload.name)) {
         for &pipeline in &args.pipelines {
             let requests = requests(args, workload, pipeline);
             let (ours, theirs) = measure(args, workload, pipeline, requests, &tarn, &redis)?;
@@ -168,8 +101,8 @@ pub fn run(args: &Args) -> Result<Vec<Check>> {
     }
     println!("{}", table.render());
     println!(
-        "\nredis-benchmark, {} clients, {} thread(s), {KEYSPACE} keys, {} rounds interleaved, medians; values of 3 bytes unless \
-         said; Redis with appendonly yes, appendfsync everysec.",
+        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved, medians; values of 3 bytes unless said, keys and elements out of \
+         100,000 unless said; Redis with appendonly yes, appendfsync everysec.",
         args.clients, args.threads, args.rounds
     );
     Ok(checks)
@@ -184,10 +117,12 @@ fn measure(
     redis: &Server,
 ) -> Result<(Runs, Runs)> {
     eprintln!("bench:   {} at pipeline {pipeline}, {requests} requests a run", workload.name);
+    let refills = matches!(workload.setup, Setup::Elements { .. });
     for server in [tarn, redis] {
-        if let Setup::Strings(bytes) = workload.setup {
-            load::fill(&mut server.client()?, KEYSPACE, 0, bytes)?;
+        if !workload.fresh.is_empty() {
+            server.client()?.call(&[b"DEL", workload.fresh.as_bytes()])?;
         }
+        prepare(server, workload, requests)?;
     }
     let (mut ours, mut theirs) = (Runs::default(), Runs::default());
     // One short run of each first: connections, caches and tables are warm in the ones that count.
@@ -200,10 +135,28 @@ fn measure(
             turns.reverse();
         }
         for (server, runs) in turns {
+            // What was taken out is put back: a pop of nothing is another command.
+            if refills {
+                prepare(server, workload, requests)?;
+            }
             runs.runs.push(benchmark(args, server, workload, pipeline, requests)?);
         }
     }
     Ok((ours, theirs))
+}
+
+/// Puts there what the workload needs.
+fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
+    let mut client = server.client()?;
+    match workload.setup {
+        Setup::Nothing => Ok(()),
+        Setup::Strings(bytes) => load::fill(&mut client, workload.keyspace, 0, bytes),
+        Setup::Each(template) => load::repeat(&mut client, template, workload.keyspace),
+        Setup::Elements { template, keys } => {
+            let each = requests.div_ceil(keys.max(1) * load::ELEMENTS) * load::ELEMENTS;
+            (0..each / load::ELEMENTS).try_for_each(|_| load::repeat(&mut client, template, keys))
+        }
+    }
 }
 
 fn benchmark(args: &Args, server: &Server, workload: &Workload, pipeline: u32, requests: u64) -> Result<Run> {
@@ -211,7 +164,7 @@ fn benchmark(args: &Args, server: &Server, workload: &Workload, pipeline: u32, r
     command.arg(RUN_LIMIT.as_secs().to_string()).arg("redis-benchmark");
     command.args(["--csv", "-h", "127.0.0.1", "-p", &server.port().to_string()]);
     command.args(["-c", &args.clients.to_string(), "-P", &pipeline.to_string(), "-n", &requests.to_string()]);
-    command.args(["-r", &KEYSPACE.to_string()]);
+    command.args(["-r", &workload.keyspace.to_string()]);
     if args.threads > 1 {
         command.args(["--threads", &args.threads.to_string()]);
     }
@@ -293,13 +246,5 @@ mod tests {
         let runs = Runs { runs: vec![run(9.0), run(1.0), run(5.0)] };
         assert_eq!(runs.median(|run| run.per_second), 5.0);
         assert_eq!(runs.cpu_micros(2), 5.0);
-    }
-
-    #[test]
-    fn workloads_have_different_names() {
-        let mut names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), WORKLOADS.len());
     }
 }

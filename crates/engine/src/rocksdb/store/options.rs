@@ -20,7 +20,11 @@ const FILE_BYTES: u64 = 32 << 20;
 const LEVEL_BASE_BYTES: u64 = 256 << 20;
 /// Below the number of descriptors that a process gets by default.
 const OPEN_FILES: i32 = 512;
-const BACKGROUND_JOBS: i32 = 2;
+/// Compactions and flushes at a time: one per core, within these.
+const BACKGROUND_JOBS: std::ops::RangeInclusive<usize> = 2..=8;
+/// How far compaction steps back behind requests: about a tenth of a core that both want. At the lowest priority it
+/// starves on a busy machine, and writes with it, which wait for it in the end.
+const COMPACTION_NICE: i32 = 10;
 /// Per input file of a compaction, and there are dozens of them when writes come fast: RocksDB's 2 MiB would be more
 /// than a small budget has.
 const COMPACTION_READAHEAD_BYTES: usize = 256 << 10;
@@ -33,7 +37,9 @@ pub fn database(create: bool) -> Options {
     // A space that a newer version has added begins empty.
     options.create_missing_column_families(true);
     options.set_max_open_files(OPEN_FILES);
-    options.set_max_background_jobs(BACKGROUND_JOBS);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let jobs = cores.clamp(*BACKGROUND_JOBS.start(), *BACKGROUND_JOBS.end()) as i32;
+    options.set_max_background_jobs(jobs);
     options.set_db_write_buffer_size(ALL_MEMTABLES_BYTES);
     options.set_bytes_per_sync(1 << 20);
     options.set_compaction_readahead_size(COMPACTION_READAHEAD_BYTES);
@@ -42,11 +48,23 @@ pub fn database(create: bool) -> Options {
     options.set_keep_log_file_num(4);
     options.set_max_log_file_size(4 << 20);
     options.set_stats_dump_period_sec(0);
-    if let Ok(mut env) = Env::new() {
-        env.lower_thread_pool_io_priority();
+    if let Some(env) = compaction_threads(jobs) {
         options.set_env(&env);
     }
     options
+}
+
+/// Starts the threads that compact. They inherit the priority of the thread that starts them, so one is made for it.
+fn compaction_threads(count: i32) -> Option<Env> {
+    let start = move || {
+        // Refused only where it is not wanted, as in a container with priorities of its own.
+        let _ = rustix::process::nice(COMPACTION_NICE);
+        let mut env = Env::new().ok()?;
+        env.set_low_priority_background_threads(count);
+        env.lower_thread_pool_io_priority();
+        Some(env)
+    };
+    std::thread::Builder::new().name("tarn-compaction".to_owned()).spawn(start).ok()?.join().ok()?
 }
 
 /// The engine's own few rows.

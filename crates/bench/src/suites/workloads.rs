@@ -1,0 +1,188 @@
+//! What redis-benchmark is asked to send. A later command family adds lines here and nothing else.
+
+/// Keys, or elements of one key, that the random ones are drawn from.
+const KEYSPACE: u64 = 100_000;
+
+/// What must be there before a workload runs.
+#[derive(Clone, Copy)]
+pub enum Setup {
+    Nothing,
+    /// Every key of the keyspace holds a value of this many bytes.
+    Strings(usize),
+    /// This command for every number of the keyspace. `{elements}` becomes twenty elements.
+    Each(&'static str),
+    /// This command for so many keys, before each run and as often as gives every request an element.
+    Elements {
+        template: &'static str,
+        keys: u64,
+    },
+}
+
+/// One line of the comparison.
+pub struct Workload {
+    pub name: &'static str,
+    pub setup: Setup,
+    /// A key that is deleted first.
+    pub fresh: &'static str,
+    /// What redis-benchmark sends: `__rand_int__` becomes a number below the keyspace, `{value:N}` N bytes.
+    pub command: &'static str,
+    pub keyspace: u64,
+    /// Cost of one request in units of a GET, so that each run takes about as long.
+    pub cost: u64,
+    /// The least ratio of throughput at pipeline 1, and at 16 and above.
+    pub targets: Option<(f64, f64)>,
+    /// Whether it may take no more CPU per request than redis-server.
+    pub cpu_target: bool,
+}
+
+const READ: Workload = Workload {
+    name: "",
+    setup: Setup::Strings(3),
+    fresh: "",
+    command: "GET key:__rand_int__",
+    keyspace: KEYSPACE,
+    cost: 1,
+    targets: Some((1.0, 1.5)),
+    cpu_target: false,
+};
+
+const WRITE: Workload =
+    Workload { setup: Setup::Nothing, targets: Some((1.0, 1.2)), cpu_target: true, ..READ };
+
+pub const STRINGS: &[Workload] = &[
+    Workload { name: "GET", ..READ },
+    Workload { name: "GET 64 B", setup: Setup::Strings(64), ..READ },
+    Workload { name: "SET", command: "SET key:__rand_int__ {value:3}", ..WRITE },
+    Workload { name: "SET 64 B", command: "SET key:__rand_int__ {value:64}", ..WRITE },
+    Workload { name: "INCR", command: "INCR counter:__rand_int__", ..WRITE },
+    Workload {
+        name: "MSET 10 keys",
+        command: "MSET key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
+                  key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
+                  key:__rand_int__ {value:3} key:__rand_int__ {value:3} key:__rand_int__ {value:3} \
+                  key:__rand_int__ {value:3}",
+        cost: 6,
+        ..WRITE
+    },
+];
+
+const ELEMENT: Workload = Workload { targets: Some((1.0, 1.0)), cpu_target: false, ..WRITE };
+
+pub const COLLECTIONS: &[Workload] = &[
+    Workload {
+        name: "HSET one key",
+        fresh: "hash",
+        command: "HSET hash field:__rand_int__ {value:3}",
+        ..ELEMENT
+    },
+    Workload { name: "HSET", command: "HSET hash:__rand_int__ field {value:3}", ..ELEMENT },
+    Workload {
+        name: "HGET one key",
+        setup: Setup::Each("HSET hash field:__rand_int__ xyz"),
+        command: "HGET hash field:__rand_int__",
+        ..ELEMENT
+    },
+    Workload {
+        name: "HGET",
+        setup: Setup::Each("HSET hash:__rand_int__ field xyz"),
+        command: "HGET hash:__rand_int__ field",
+        ..ELEMENT
+    },
+    Workload { name: "SADD one key", fresh: "set", command: "SADD set member:__rand_int__", ..ELEMENT },
+    Workload { name: "SADD", command: "SADD set:__rand_int__ member", ..ELEMENT },
+    Workload {
+        name: "SISMEMBER one key",
+        setup: Setup::Each("SADD set member:__rand_int__"),
+        command: "SISMEMBER set member:__rand_int__",
+        ..ELEMENT
+    },
+    Workload {
+        name: "SISMEMBER",
+        setup: Setup::Each("SADD set:__rand_int__ member"),
+        command: "SISMEMBER set:__rand_int__ member",
+        ..ELEMENT
+    },
+    Workload {
+        name: "SPOP one key",
+        fresh: "pops",
+        setup: Setup::Elements { template: "SADD pops {elements}", keys: 1 },
+        command: "SPOP pops",
+        ..ELEMENT
+    },
+    Workload {
+        name: "SPOP",
+        setup: Setup::Elements { template: "SADD pops:__rand_int__ {elements}", keys: KEYSPACE },
+        command: "SPOP pops:__rand_int__",
+        ..ELEMENT
+    },
+    Workload { name: "LPUSH one key", fresh: "list", command: "LPUSH list {value:3}", ..ELEMENT },
+    Workload { name: "LPUSH", command: "LPUSH list:__rand_int__ {value:3}", ..ELEMENT },
+    Workload {
+        name: "RPOP one key",
+        fresh: "queue",
+        setup: Setup::Elements { template: "LPUSH queue {elements}", keys: 1 },
+        command: "RPOP queue",
+        ..ELEMENT
+    },
+    Workload {
+        name: "RPOP",
+        setup: Setup::Elements { template: "LPUSH queue:__rand_int__ {elements}", keys: KEYSPACE },
+        command: "RPOP queue:__rand_int__",
+        ..ELEMENT
+    },
+    Workload {
+        name: "LRANGE_100 one key",
+        setup: Setup::Each("RPUSH range:__rand_int__ {elements} {elements} {elements} {elements} {elements}"),
+        command: "LRANGE range:000000000000 0 99",
+        keyspace: 1_000,
+        cost: 10,
+        ..ELEMENT
+    },
+    Workload {
+        name: "LRANGE_100 of 1,000 keys",
+        setup: Setup::Each("RPUSH range:__rand_int__ {elements} {elements} {elements} {elements} {elements}"),
+        command: "LRANGE range:__rand_int__ 0 99",
+        keyspace: 1_000,
+        cost: 10,
+        ..ELEMENT
+    },
+    Workload {
+        name: "ZADD one key",
+        fresh: "zset",
+        command: "ZADD zset __rand_int__ member:__rand_int__",
+        cost: 2,
+        ..ELEMENT
+    },
+    Workload { name: "ZADD", command: "ZADD zset:__rand_int__ 1 member", cost: 2, ..ELEMENT },
+    Workload {
+        name: "ZRANGEBYSCORE one key",
+        fresh: "scores",
+        setup: Setup::Each("ZADD scores __rand_int__ member:__rand_int__"),
+        command: "ZRANGEBYSCORE scores __rand_int__ +inf LIMIT 0 10",
+        cost: 3,
+        ..ELEMENT
+    },
+    Workload {
+        name: "ZRANGEBYSCORE",
+        setup: Setup::Each("ZADD scores:__rand_int__ 1 a 2 b 3 c 4 d 5 e 6 f 7 g 8 h 9 i 10 j"),
+        command: "ZRANGEBYSCORE scores:__rand_int__ 0 5",
+        cost: 2,
+        ..ELEMENT
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_have_different_names() {
+        for workloads in [STRINGS, COLLECTIONS] {
+            let mut names: Vec<&str> = workloads.iter().map(|workload| workload.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), workloads.len());
+            assert!(!names.contains(&""));
+        }
+    }
+}
