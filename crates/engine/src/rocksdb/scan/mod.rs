@@ -93,6 +93,7 @@ pub fn scan(
                 Direction::Forward => iterator.seek(chunk.from()),
                 Direction::Backward => seek_before(&mut iterator, chunk.from()),
             }
+            check(view.store, &iterator)?;
             sorted = Some((iterator, retirements));
         }
         let Some((iterator, _)) = &mut sorted else { return Ok(()) };
@@ -106,7 +107,7 @@ pub fn scan(
             bound: chunk.bound(),
         };
         while left > 0 {
-            match merge.step(each) {
+            match merge.step(view.store, each)? {
                 Step::Told(ControlFlow::Break(())) => return Ok(()),
                 Step::Told(ControlFlow::Continue(())) => left -= 1,
                 Step::Skipped => {
@@ -121,9 +122,6 @@ pub fn scan(
         own_at = merge.own_at;
         if left == 0 {
             return Ok(());
-        }
-        if !iterator.valid() {
-            iterator.status().map_err(|error| view.store.error(&error))?;
         }
         if !chunk.advance() {
             return Ok(());
@@ -152,6 +150,12 @@ fn open_iterator<'a>(
         options.set_max_skippable_internal_keys(HURRIED_SKIPS as u64);
     }
     Ok(view.store.db().raw_iterator_cf_opt(view.store.family(space)?, options))
+}
+
+/// An iterator that stands nowhere is at the end, or could not go on. Which of the two must be known before any further
+/// row is told: what the tables hold behind that place would be told in place of what was not read.
+fn check(store: &Store, iterator: &DBRawIterator<'_>) -> Result<()> {
+    if iterator.valid() { Ok(()) } else { iterator.status().map_err(|error| store.error(&error)) }
 }
 
 /// To the last row before `key`.
@@ -189,12 +193,12 @@ impl Merge<'_, '_> {
     }
 
     /// Tells or skips the next key.
-    fn step(&mut self, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Step {
+    fn step(&mut self, store: &Store, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<Step> {
         let own = self.own.key(self.own_at).filter(|key| self.within(key));
         let dirty = self.dirty.key(self.dirty_at);
         let sorted = self.sorted.key().filter(|key| self.within(key));
         let first = [own, dirty, sorted].into_iter().flatten().min_by(|a, b| ordered(a, b, self.direction));
-        let Some(key) = first else { return Step::End };
+        let Some(key) = first else { return Ok(Step::End) };
         let is_first = |other: Option<&[u8]>| {
             other.is_some_and(|other| ordered(other, key, self.direction) == Ordering::Equal)
         };
@@ -217,7 +221,8 @@ impl Merge<'_, '_> {
                 Direction::Forward => self.sorted.next(),
                 Direction::Backward => self.sorted.prev(),
             }
+            check(store, self.sorted)?;
         }
-        step
+        Ok(step)
     }
 }

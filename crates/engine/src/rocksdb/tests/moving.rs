@@ -173,6 +173,32 @@ fn what_is_not_in_memory_is_not_waited_for_unless_allowed() {
 }
 
 #[test]
+fn a_hurried_scan_tells_no_dirty_row_in_place_of_one_that_is_not_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put(&engine, FIXED, b"aab", b"sorted");
+    put(&engine, FIXED, b"aad", b"sorted");
+    engine.write_back_now();
+    drop(engine);
+    let engine = open(dir.path());
+    for key in [b"aaa", b"aac", b"aae"] {
+        put(&engine, FIXED, key, b"dirty");
+    }
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut told = Vec::new();
+        let hurried = engine.begin_read(Wait::Never);
+        let range = Range { start: b"aa", end: b"ab" };
+        let outcome = hurried.scan(FIXED, range, direction, 3, &mut |key, _| {
+            told.push(key.to_vec());
+            if told.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(outcome, Err(Error::NotResident)), "{direction:?}: {outcome:?}, {told:?}");
+    }
+    let patient = engine.begin_read(Wait::Allowed);
+    assert_eq!(scan_from(&patient, FIXED, b"aa", b"ab", Direction::Forward, 9).len(), 5);
+}
+
+#[test]
 fn a_hurried_scan_gives_up_where_a_patient_one_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
