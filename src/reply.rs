@@ -36,6 +36,9 @@ pub struct Packed {
     at: Span,
 }
 
+/// In place of the length of a string that is not there.
+const NIL_LEN: u32 = u32::MAX;
+
 /// What packed strings are to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -66,6 +69,12 @@ impl Packer {
         self.count += 1;
     }
 
+    /// A place without a string.
+    pub fn push_nil(&mut self) {
+        self.arena.extend_from_slice(&NIL_LEN.to_be_bytes());
+        self.count += 1;
+    }
+
     /// Gives the arena back.
     pub fn finish(self, arena: &mut Vec<u8>, shape: Shape) -> Reply {
         let at = Span { start: self.start, len: self.arena.len() - self.start };
@@ -87,13 +96,18 @@ impl Packed {
         let mut rest = self.at.of(arena);
         let mut is_name = true;
         while let Some((len, behind)) = rest.split_first_chunk() {
-            let (bytes, behind) =
-                behind.split_at_checked(u32::from_be_bytes(*len) as usize).unwrap_or_default();
             if in_pairs && is_name {
                 encode::array_len(out, 2);
             }
-            encode::bulk(out, bytes);
             is_name = !is_name;
+            let len = u32::from_be_bytes(*len);
+            if len == NIL_LEN {
+                encode::null(out, protocol);
+                rest = behind;
+                continue;
+            }
+            let (bytes, behind) = behind.split_at_checked(len as usize).unwrap_or_default();
+            encode::bulk(out, bytes);
             rest = behind;
         }
     }
@@ -219,6 +233,15 @@ mod tests {
             packer.push(bytes);
         }
         let reply = packer.finish(&mut arena, Shape::Array);
+        let mut with_nil = Packer::begin(&mut arena);
+        with_nil.push(b"a");
+        with_nil.push_nil();
+        let with_nil = with_nil.finish(&mut arena, Shape::Array);
+        for (protocol, nil) in [(Protocol::Resp2, "$-1\r\n"), (Protocol::Resp3, "_\r\n")] {
+            let mut out = Vec::new();
+            with_nil.write(protocol, &arena, &mut out);
+            assert_eq!(out, format!("*2\r\n$1\r\na\r\n{nil}").as_bytes());
+        }
         let Reply::Packed(packed) = reply else { panic!("{reply:?}") };
         let strings = ["$1\r\na\r\n", "$0\r\n\r\n", "$1\r\nb\r\n", "$2\r\n\r\n\r\n"];
         let all = strings.concat();

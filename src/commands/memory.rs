@@ -1,20 +1,26 @@
 //! MEMORY: where memory goes.
 
+use std::ops::ControlFlow;
+
 use super::help::help;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, KeyFlags, Keys, Spec, container, read, session};
-use crate::encoding::meta::Body;
+use crate::encoding::meta::{Body, Kind};
 use crate::error::{Error, Result};
-use crate::keyspace::{ReadCx, entry};
+use crate::keyspace::{Env, ReadCx, entry};
 use crate::metrics::process;
 use crate::node::Node;
 use crate::reply::Reply;
+use crate::types::collection::Collection;
 
 const SPECIAL: &[&str] = &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"];
 
 /// What a row costs in memory beyond its own bytes: its place in a table or cache.
 const ROW_OVERHEAD_BYTES: usize = 48;
+
+/// Elements of a collection that USAGE looks at unless told otherwise.
+const DEFAULT_SAMPLES: u64 = 5;
 
 pub const COMMANDS: &[Spec] = &[container("memory", Arity::AtLeast(2), SUBCOMMANDS)
     .group(Group::Server)
@@ -62,23 +68,41 @@ const SUBCOMMANDS: &[Spec] = &[
 
 fn usage(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
+    let mut samples = DEFAULT_SAMPLES;
     while !args.is_empty() {
         if args.left() < 2 || !args.keyword("samples") {
             return Err(Error::Syntax);
         }
-        // Sizes are on record: there is nothing to sample.
-        if args.int()? < 0 {
-            return Err(Error::Syntax);
-        }
+        samples = u64::try_from(args.int()?).map_err(|_| Error::Syntax)?;
     }
     let found = entry::find(cx, key)?;
-    let Some(meta) = found.live() else { return Ok(Reply::Nil) };
-    let rows = match meta.header.body {
-        Body::Inline => 0,
-        Body::Rows { size, .. } => size as usize,
+    let Some(meta) = found.live().copied() else { return Ok(Reply::Nil) };
+    let rows = match (meta.header.kind, meta.header.body) {
+        (_, Body::Inline) => 0,
+        // The length of a string is on record: there is nothing to sample.
+        (Kind::String, Body::Rows { size, .. }) => size,
+        (kind, Body::Rows { .. }) => match Collection::of(cx, found, kind)? {
+            Some(all) => elements(cx, &all, samples)?,
+            None => 0,
+        },
     };
-    let bytes = ROW_OVERHEAD_BYTES + key.len() + meta.header.encode().as_slice().len() + meta.rest.len + rows;
-    Ok(Reply::Integer(bytes as i64))
+    let own = ROW_OVERHEAD_BYTES + key.len() + meta.header.encode().as_slice().len() + meta.rest.len;
+    Ok(Reply::Integer(own as i64 + rows as i64))
+}
+
+/// What the elements of a collection take, reckoned from the first few, or from all of them if `samples` is 0.
+fn elements(cx: &ReadCx<'_>, all: &Collection<'_>, samples: u64) -> Result<u64> {
+    let samples = if samples == 0 { all.size() } else { samples.min(all.size()) };
+    let limit = usize::try_from(samples).unwrap_or(usize::MAX);
+    cx.env.light_or_offload(limit, Env::LIGHT_ROWS)?;
+    let (start, end) = all.bounds();
+    let (mut seen, mut bytes) = (0_u64, 0);
+    all.each_between(cx, &start, &end, limit, &mut |element| {
+        seen += 1;
+        bytes += (ROW_OVERHEAD_BYTES + start.len() + element.sub.len() + element.value.len()) as u64;
+        ControlFlow::Continue(())
+    })?;
+    Ok((u128::from(bytes) * u128::from(all.size()) / u128::from(seen.max(1))) as u64)
 }
 
 /// Numbers of Redis that have a meaning here, then those of the engine.

@@ -11,6 +11,7 @@ pub mod databases;
 pub mod debug;
 pub mod docs;
 pub mod expire;
+pub mod hash;
 mod help;
 pub mod keys;
 pub mod latency;
@@ -37,6 +38,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     databases::COMMANDS,
     debug::COMMANDS,
     expire::COMMANDS,
+    hash::COMMANDS,
     keys::COMMANDS,
     latency::COMMANDS,
     memory::COMMANDS,

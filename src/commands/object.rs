@@ -4,6 +4,7 @@ use super::help::help;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, KeyFlags, Keys, ReadFn, Spec, container, read, session};
+use crate::encoding::collection::{GROWN, read_own};
 use crate::encoding::meta::{Body, Kind};
 use crate::error::{Error, Result};
 use crate::keyspace::{Entry, Meta, ReadCx, View, entry};
@@ -69,9 +70,18 @@ pub(super) fn encoding_name(cx: &impl View, meta: &Meta) -> &'static str {
         Kind::String if integer(cx, meta).is_some() => "int",
         Kind::String if meta.header.body == Body::Inline && meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
         Kind::String => "raw",
-        Kind::Hash | Kind::Set => "hashtable",
+        Kind::Hash => compact_or(cx, meta, "listpack", "hashtable"),
+        Kind::Set => compact_or(cx, meta, "intset", "hashtable"),
         Kind::List => "quicklist",
-        Kind::SortedSet => "skiplist",
+        Kind::SortedSet => compact_or(cx, meta, "listpack", "skiplist"),
+    }
+}
+
+/// The one name until the collection has grown, the other from then on.
+fn compact_or(cx: &impl View, meta: &Meta, compact: &'static str, grown: &'static str) -> &'static str {
+    match read_own(cx.bytes(meta.rest)) {
+        Ok((flags, _)) if flags & GROWN == 0 => compact,
+        _ => grown,
     }
 }
 

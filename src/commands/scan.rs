@@ -1,5 +1,7 @@
 //! Walking the keyspace: KEYS, SCAN and RANDOMKEY.
 
+pub mod elements;
+
 use std::ops::ControlFlow;
 
 use crate::dispatch::args::Args;
@@ -92,7 +94,7 @@ fn positive(count: i64) -> Result<usize> {
 }
 
 /// As C's strtoul reads it: nothing is 0, a minus counts from the end, and a NUL ends the number.
-fn cursor(word: &[u8]) -> Result<u64> {
+pub fn cursor(word: &[u8]) -> Result<u64> {
     let invalid = || Error::reply("ERR invalid cursor");
     let text = word.split(|byte| *byte == 0).next().unwrap_or(&[]);
     if text.is_empty() {

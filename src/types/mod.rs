@@ -2,6 +2,7 @@
 
 pub mod bits;
 pub mod collection;
+pub mod hash;
 pub mod string;
 
 use crate::encoding::meta::Body;

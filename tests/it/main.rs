@@ -25,6 +25,7 @@ mod crash;
 mod diff;
 mod expire;
 mod harness;
+mod hash;
 mod keys;
 mod lcs;
 mod limits;

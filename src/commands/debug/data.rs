@@ -1,15 +1,18 @@
 //! DEBUG subcommands that look at keys, or make some.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::commands::object;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx, read_rows, write_key};
+use crate::encoding::meta::{Body, Kind};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, ReadCx, View, entry, scan};
+use crate::keyspace::{Entry, Env, ReadCx, View, entry, scan};
 use crate::reply::Reply;
+use crate::types::collection::Collection;
 use crate::types::string;
 
 /// Bytes of a value that are read at a time.
@@ -78,7 +81,9 @@ fn of_key(cx: &mut ReadCx<'_>, key: &[u8], db: Option<u16>) -> Result<Option<Dig
     }
     hash.update(meta.header.kind.name().as_bytes());
     hash.update(&[u8::from(meta.header.expire_at_ms != 0)]);
-    if let Some(value) = string::value(&found)? {
+    if meta.header.kind != Kind::String {
+        of_elements(cx, found, meta.header.kind, &mut hash)?;
+    } else if let Some(value) = string::value(&found)? {
         let mut part = Vec::new();
         for start in (0..value.len()).step_by(CHUNK as usize) {
             part.clear();
@@ -89,6 +94,33 @@ fn of_key(cx: &mut ReadCx<'_>, key: &[u8], db: Option<u16>) -> Result<Option<Dig
     let wide = hash.digest128();
     hash.update(b"more");
     Ok(Some(Digest(wide, hash.digest() as u32)))
+}
+
+/// Adds the elements of a collection: in their order where it counts, otherwise in one that does not depend on the
+/// data directory.
+fn of_elements(cx: &ReadCx<'_>, found: Entry<'_>, kind: Kind, hash: &mut Xxh3) -> Result<()> {
+    let Some(all) = Collection::of(cx, found, kind)? else { return Ok(()) };
+    let mut unordered: u128 = 0;
+    all.each(cx, &mut |element| {
+        let parts: &[&[u8]] = match kind {
+            Kind::List => &[element.value],
+            _ => &[element.member(), element.value],
+        };
+        let mut own = Xxh3::new();
+        for part in parts {
+            own.update(&(part.len() as u64).to_be_bytes());
+            own.update(part);
+        }
+        let own = own.digest128();
+        if kind == Kind::List {
+            hash.update(&own.to_be_bytes());
+        } else {
+            unordered ^= own;
+        }
+        ControlFlow::Continue(())
+    })?;
+    hash.update(&unordered.to_be_bytes());
+    Ok(())
 }
 
 pub fn digest_value(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
@@ -137,7 +169,11 @@ pub fn object(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Answer::reading(cx.session.db, move |cx| {
         let found = entry::find(cx, &key)?;
         let meta = *found.live().ok_or(Error::NoSuchKey)?;
-        let len = string::value(&found)?.map_or(0, |value| value.len());
+        let len = match (meta.header.kind, meta.header.body) {
+            (Kind::String, _) => string::value(&found)?.map_or(0, |value| value.len()),
+            (_, Body::Rows { size, .. }) => size,
+            (_, Body::Inline) => 0,
+        };
         let encoding = object::encoding_name(cx, &meta);
         Ok(Reply::Status(format!(
             "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{len} lru:0 lru_seconds_idle:0"

@@ -245,8 +245,10 @@ impl Collection<'_> {
     /// Puts the member; whether it is new.
     #[inline]
     pub fn put(&mut self, cx: &mut WriteCx<'_>, member: &[u8], value: &[&[u8]]) -> Result<bool> {
-        let is_new = !self.has(cx, member)?;
-        self.put_known(cx, member, value, is_new);
+        let knows_none = self.holds_nothing();
+        self.member_row(&cx.env, member);
+        let is_new = knows_none || !self.has_row(cx)?;
+        self.put_here(cx, value, is_new);
         Ok(is_new)
     }
 
@@ -254,6 +256,12 @@ impl Collection<'_> {
     #[inline]
     pub fn put_known(&mut self, cx: &mut WriteCx<'_>, member: &[u8], value: &[&[u8]], is_new: bool) {
         self.member_row(&cx.env, member);
+        self.put_here(cx, value, is_new);
+    }
+
+    /// Puts the member whose row was asked for last.
+    #[inline]
+    fn put_here(&mut self, cx: &mut WriteCx<'_>, value: &[&[u8]], is_new: bool) {
         cx.put(DATA, &self.row, value);
         if is_new {
             self.resize(self.size + 1);
@@ -264,7 +272,8 @@ impl Collection<'_> {
     pub fn delete(&mut self, cx: &mut WriteCx<'_>, member: &[u8]) -> Result<bool> {
         let was_there = self.has(cx, member)?;
         if was_there {
-            self.delete_known(cx, member);
+            cx.delete(DATA, &self.row);
+            self.resize(self.size.saturating_sub(1));
         }
         Ok(was_there)
     }
