@@ -76,7 +76,8 @@ fn same(step: &Step, tarn: &Value, redis: &Value) -> bool {
     let Step::Command(args) = step else { return tarn == redis };
     let name = args.first().map(|name| name.to_ascii_uppercase()).unwrap_or_default();
     let alike = match name.as_slice() {
-        b"KEYS" => sorted(tarn) == sorted(redis),
+        b"KEYS" | b"HKEYS" | b"HVALS" => sorted(tarn) == sorted(redis),
+        b"HGETALL" => pairs(tarn) == pairs(redis),
         b"TTL" | b"EXPIRETIME" => close(tarn, redis, TOLERANCE_MS / 1000),
         b"PTTL" | b"PEXPIRETIME" => close(tarn, redis, TOLERANCE_MS),
         b"HELLO" => without_identity(tarn) == without_identity(redis),
@@ -85,7 +86,7 @@ fn same(step: &Step, tarn: &Value, redis: &Value) -> bool {
     alike || EXPECTED_DIFFERENCES.iter().any(|difference| (difference.applies)(args, tarn, redis))
 }
 
-fn sorted(value: &Value) -> Value {
+pub fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => {
             let mut items = items.clone();
@@ -94,6 +95,19 @@ fn sorted(value: &Value) -> Value {
         }
         other => other.clone(),
     }
+}
+
+/// Names with their values, in order of the names; from either protocol's shape.
+pub fn pairs(value: &Value) -> Value {
+    let mut pairs: Vec<Value> = match value {
+        Value::Array(items) => items.chunks(2).map(|pair| Value::Array(pair.to_vec())).collect(),
+        Value::Map(pairs) => {
+            pairs.iter().map(|(name, value)| Value::Array(vec![name.clone(), value.clone()])).collect()
+        }
+        other => return other.clone(),
+    };
+    pairs.sort();
+    if matches!(value, Value::Map(_)) { Value::Push(pairs) } else { Value::Array(pairs) }
 }
 
 /// Equal, or both a time (none and missing are below zero) and near each other.

@@ -102,6 +102,11 @@ fn differential_bits() {
 }
 
 #[test]
+fn differential_hash() {
+    differential("hash", Some(9_000_000), &[&grammar::HASH], 20);
+}
+
+#[test]
 fn differential_keys() {
     differential("keys", Some(3_000_000), &[&grammar::KEYS], 20);
 }

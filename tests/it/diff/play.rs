@@ -17,6 +17,10 @@ pub enum Step {
     Command(Args),
     /// A whole iteration with these options; the keys found, as a set.
     ScanAll(Args),
+    /// A whole iteration over a collection: the command, the key and the options; what was found, as a set.
+    Walk(Args),
+    /// Random elements: the command, the key and more; how many came, how many differ, and how many there are.
+    Pick(Args),
     /// RANDOMKEY: nil, or some key that exists.
     RandomKey,
     /// How many keys there are, once what has expired is gone: KEYS and DBSIZE must come to agree.
@@ -39,6 +43,11 @@ impl Step {
         match self {
             Step::Command(args) => words(args),
             Step::ScanAll(options) => format!("SCAN 0 COUNT 100000 {}", words(options)).trim_end().to_owned(),
+            Step::Walk(args) => {
+                let (command, options) = args.split_at(2);
+                format!("{} 0 {}", words(command), words(options)).trim_end().to_owned()
+            }
+            Step::Pick(args) => words(args),
             Step::RandomKey => "RANDOMKEY".into(),
             Step::Count => "KEYS * | DBSIZE".into(),
             Step::Expiring(args) => format!("{} | !time {EXPIRING_MS}", words(args)),
@@ -135,6 +144,8 @@ fn special(conn: &mut Conn, step: &Step) -> Outcome {
     match step {
         Step::Command(args) => conn.try_call(args).into(),
         Step::ScanAll(options) => scan_all(conn, options),
+        Step::Walk(args) => walk(conn, args),
+        Step::Pick(args) => pick(conn, args),
         Step::RandomKey => match conn.try_call(&["RANDOMKEY"]) {
             Ok(Value::Bulk(key)) => conn.try_call(&[b"EXISTS".to_vec(), key]).into(),
             other => other.into(),
@@ -172,6 +183,70 @@ fn scan_all(conn: &mut Conn, options: &[Vec<u8>]) -> Outcome {
     Outcome::Broken("SCAN does not come to an end".into())
 }
 
+fn walk(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
+    let (command, options) = args.split_at(2);
+    // Names only, or names with what belongs to them.
+    let unit = if command[0] == b"SSCAN" { 1 } else { 2 };
+    let mut found = Vec::new();
+    let mut cursor = b"0".to_vec();
+    for _ in 0..100_000 {
+        let reply = match conn.try_call(&[command, &[cursor], options].concat()) {
+            Ok(reply) => reply,
+            Err(why) => return Err(why).into(),
+        };
+        let [Value::Bulk(next), Value::Array(page)] = reply.items().unwrap_or(&[]) else {
+            return Outcome::Reply(reply);
+        };
+        found.extend(page.chunks(unit).map(|element| Value::Array(element.to_vec())));
+        if next == b"0" {
+            found.sort();
+            found.dedup();
+            return Outcome::Reply(Value::Array(found));
+        }
+        cursor = next.clone();
+    }
+    Outcome::Broken("the iteration does not come to an end".into())
+}
+
+/// How to ask whether elements are there.
+const ASK: &[(&[u8], &[u8])] = &[(b"HRANDFIELD", b"HMGET")];
+
+fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
+    let reply = match conn.try_call(args) {
+        Ok(reply) => reply,
+        Err(why) => return Err(why).into(),
+    };
+    let with_values = args.get(3).is_some_and(|word| word == b"WITHVALUES");
+    let names: Vec<Vec<u8>> = match &reply {
+        Value::Bulk(name) => vec![name.clone()],
+        Value::Array(items) => {
+            let flat = items.iter().flat_map(|item| item.items().unwrap_or(std::slice::from_ref(item)));
+            let all = flat.filter_map(|item| item.bytes().map(<[u8]>::to_vec));
+            all.step_by(if with_values { 2 } else { 1 }).collect()
+        }
+        _ => return Outcome::Reply(reply),
+    };
+    let mut different = names.clone();
+    different.sort();
+    different.dedup();
+    // How many are the same of those that may be is left to chance.
+    let different =
+        if args.get(2).is_some_and(|count| count.starts_with(b"-")) { 0 } else { different.len() };
+    let ask = ASK.iter().find(|(command, _)| *command == args[0]).expect("a command of the table").1;
+    let mut there = 0;
+    for name in &names {
+        let reply = conn.try_call(&[ask.to_vec(), args[1].clone(), name.clone()]);
+        let found = reply.is_ok_and(|reply| {
+            reply
+                .items()
+                .and_then(<[Value]>::first)
+                .is_some_and(|item| item.bytes().is_some() || *item == Value::Int(1))
+        });
+        there += usize::from(found);
+    }
+    Outcome::Reply(Value::Array([names.len(), different, there].map(|n| Value::Int(n as i64)).to_vec()))
+}
+
 fn count(conn: &mut Conn) -> Outcome {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
@@ -189,6 +264,23 @@ fn count(conn: &mut Conn) -> Outcome {
     }
 }
 
+/// What a key holds, in an order of its own where Redis promises none.
+fn content(conn: &mut Conn, key: &[u8]) -> Value {
+    let Value::Simple(kind) = conn.call(&[b"TYPE".as_slice(), key]) else { panic!("TYPE answers a word") };
+    let mut ask = |words: &[&str]| {
+        let args: Vec<&[u8]> =
+            [words[0].as_bytes(), key].into_iter().chain(words[1..].iter().map(|w| w.as_bytes())).collect();
+        conn.call(&args)
+    };
+    match kind.as_slice() {
+        b"hash" => compare::pairs(&ask(&["HGETALL"])),
+        b"set" => compare::sorted(&ask(&["SMEMBERS"])),
+        b"list" => ask(&["LRANGE", "0", "-1"]),
+        b"zset" => ask(&["ZRANGE", "0", "-1", "WITHSCORES"]),
+        _ => ask(&["GET"]),
+    }
+}
+
 /// Every key of every database: database, key, value, expiry.
 fn dump(server: &Server) -> Vec<(usize, Vec<u8>, Value, Value)> {
     let mut conn = server.conn();
@@ -198,7 +290,7 @@ fn dump(server: &Server) -> Vec<(usize, Vec<u8>, Value, Value)> {
         let keys = conn.call(&["KEYS", "*"]);
         for key in keys.items().unwrap_or(&[]) {
             let key = key.bytes().unwrap().to_vec();
-            let value = conn.call(&[b"GET".to_vec(), key.clone()]);
+            let value = content(&mut conn, &key);
             let expiry = conn.call(&[b"PEXPIRETIME".to_vec(), key.clone()]);
             rows.push((db, key, value, expiry));
         }
