@@ -212,6 +212,17 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_of_a_hash_follows_its_fields() {
+        let mut kit = open();
+        kit.run("HSET a x 1 y 2 | HSET b y 2 x 1 | HSET c x 2 y 1 | HSET d x 1");
+        let reply = kit.run("DEBUG DIGEST-VALUE a b c d");
+        let digests: Vec<&str> = reply.trim_matches(['[', ']']).split(' ').collect();
+        assert_eq!(digests[0], digests[1]);
+        assert!(digests[0] != digests[2] && digests[0] != digests[3], "{reply}");
+        assert!(kit.run("DEBUG OBJECT a").contains("encoding:listpack serializedlength:2 "));
+    }
+
+    #[test]
     fn a_value_has_a_digest_whatever_its_key() {
         let mut kit = open();
         let long = "v".repeat(3 * CHUNK as usize / 2);
