@@ -1,5 +1,6 @@
 //! What can be measured. A suite prints its table and returns its verdicts.
 
+mod bigkey;
 mod cold;
 mod flushall;
 mod idle;
@@ -24,6 +25,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "cold", run: cold::run },
     Suite { name: "recovery", run: recovery::run },
     Suite { name: "sustained", run: sustained::run },
+    Suite { name: "bigkey", run: bigkey::run },
     Suite { name: "flushall", run: flushall::run },
 ];
 
