@@ -15,6 +15,7 @@ pub mod hash;
 mod help;
 pub mod keys;
 pub mod latency;
+pub mod list;
 pub mod memory;
 pub mod object;
 pub mod scan;
@@ -41,6 +42,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     hash::COMMANDS,
     keys::COMMANDS,
     latency::COMMANDS,
+    list::COMMANDS,
     memory::COMMANDS,
     object::COMMANDS,
     scan::COMMANDS,

@@ -2,6 +2,7 @@
 
 pub mod collection;
 pub mod hash;
+pub mod list;
 pub mod meta;
 pub mod rows;
 pub mod slot;

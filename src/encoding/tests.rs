@@ -2,7 +2,7 @@
 
 use super::meta::{Body, Header, Kind};
 use super::rows::{ExpireKind, collection, expire, meta};
-use super::{SPACES, collection as elements, hash, string, system};
+use super::{SPACES, collection as elements, hash, list, string, system};
 
 const DOCUMENT: &str = include_str!("../../docs/on-disk-format.md");
 
@@ -24,6 +24,16 @@ fn field(expire_at_ms: u64, version: u64, value: &[u8]) -> Vec<u8> {
     [&hash::Head { expire_at_ms, version }.encode(), value].concat()
 }
 
+fn list_own() -> Vec<u8> {
+    [&[0][..], &(list::MIDDLE - 1).to_be_bytes()].concat()
+}
+
+fn list_row() -> Vec<u8> {
+    let mut row = collection(1, 0x1234, b"key", 7);
+    list::push_index(&mut row, list::MIDDLE - 1);
+    row.to_vec()
+}
+
 #[test]
 fn the_documented_bytes_are_the_written_ones() {
     let golden = [
@@ -31,11 +41,13 @@ fn the_documented_bytes_are_the_written_ones() {
         header(Kind::String, 0, Body::Inline, b"v"),
         header(Kind::String, 0x0102, Body::Inline, b"v"),
         header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, &[elements::GROWN]),
+        header(Kind::List, 0, Body::Rows { version: 7, size: 2 }, &list_own()),
         string::piece(&collection(1, 0x1234, b"key", 7), 0x0102).to_vec(),
         element(b"f"),
         field(0, 0, b"v"),
         field(0x0102, 0, b"v"),
         field(0x0102, 9, b"v"),
+        list_row(),
         expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
         system::database(15).to_vec(),
         system::key_count(2, 255).to_vec(),

@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod collection;
 pub mod hash;
+pub mod list;
 pub mod string;
 
 use crate::encoding::meta::Body;

@@ -29,6 +29,7 @@ mod hash;
 mod keys;
 mod lcs;
 mod limits;
+mod list;
 mod pattern;
 mod protocol;
 mod rng;

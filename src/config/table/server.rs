@@ -148,7 +148,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Keyspace, "list-max-listpack-size", int(i32::MIN as i128, i32::MAX as i128), "-2")
         .alias(&["list-max-ziplist-size"])
         .field(at!(list_max_listpack_size))
-        .help("Elements, or size class if negative, up to which OBJECT ENCODING calls a list a listpack."),
+        .help("Kept for clients that set it: OBJECT ENCODING calls every list a quicklist, as Redis 7.0 does."),
     Opt::new(Observability, "loglevel", Kind::Choice(LogLevel::NAMES), "notice")
         .field(at!(loglevel))
         .help("How much is logged."),

@@ -4,6 +4,8 @@ use smallvec::SmallVec;
 use tarn_engine::{Direction, Space};
 
 use super::Walk;
+use crate::encoding::collection::read_own;
+use crate::encoding::list;
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{RowKey, collection_end};
 use crate::encoding::string::PIECE_LEN;
@@ -37,8 +39,11 @@ pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_a
     let mut row: RowKey = entry::element_prefix(to, new_version);
     let prefix_len = row.len();
     for space in spaces(kind) {
-        let end = collection_end(&old);
-        let mut walk = Walk::over(*space, old.len(), old.clone(), end, Direction::Forward).whole();
+        let (start, end) = match kind {
+            Kind::List => list_bounds(&old, &rest, size)?,
+            _ => (old.clone(), collection_end(&old)),
+        };
+        let mut walk = Walk::over(*space, old.len(), start, end, Direction::Forward).whole();
         while let Some(element) = walk.next(cx)? {
             row.truncate(prefix_len);
             row.extend_from_slice(element.sub);
@@ -48,4 +53,13 @@ pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_a
     build.finish(cx)?;
     let header = Header { kind, expire_at_ms, body: Body::Rows { version: new_version, size } };
     entry::store(cx, to, &header, &[&rest])
+}
+
+/// Not what a queue has left behind in front of its first element.
+fn list_bounds(prefix: &RowKey, rest: &[u8], size: u64) -> Result<(RowKey, RowKey)> {
+    let head = list::read_head(read_own(rest)?.1)?;
+    let mut bounds = (prefix.clone(), prefix.clone());
+    list::push_index(&mut bounds.0, head);
+    list::push_index(&mut bounds.1, head.saturating_add(size));
+    Ok(bounds)
 }

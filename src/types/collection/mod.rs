@@ -34,7 +34,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 use tarn_engine::{Direction, Range};
 
-pub use walk::{Element, Walk};
+pub use walk::{Element, MAX_STEP_BYTES, MAX_STEP_ROWS, Walk};
 
 use crate::encoding::DATA;
 use crate::encoding::collection::{GROWN, hash64, push_member, read_own};

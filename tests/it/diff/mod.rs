@@ -107,6 +107,11 @@ fn differential_hash() {
 }
 
 #[test]
+fn differential_list() {
+    differential("list", Some(10_000_000), &[&grammar::LIST], 20);
+}
+
+#[test]
 fn differential_keys() {
     differential("keys", Some(3_000_000), &[&grammar::KEYS], 20);
 }

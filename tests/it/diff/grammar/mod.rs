@@ -7,12 +7,14 @@
 
 mod families;
 mod hash;
+mod list;
 mod values;
 
 use super::play::{Args, Script, Step};
 use crate::rng::Rng;
 pub use families::{BITS, CONNECTION, KEYS, STRING};
 pub use hash::HASH;
+pub use list::LIST;
 use values::*;
 
 pub struct Family {
@@ -40,7 +42,7 @@ fn no_holes(_: &mut Rng, _: &str) -> Option<Filling> {
     None
 }
 
-pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &KEYS, &CONNECTION];
+pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &KEYS, &CONNECTION];
 
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
