@@ -39,4 +39,6 @@ pub mod pidfile;
 pub mod reply;
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod testkit;

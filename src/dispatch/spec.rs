@@ -276,6 +276,8 @@ pub struct Spec {
     pub locks_everything: bool,
     /// Walks much: always runs on a worker, over a snapshot.
     pub long: bool,
+    /// The word that names an element of the key, where there is one: its row is asked for ahead.
+    pub element: Option<u8>,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -296,6 +298,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         subcommands: &[],
         locks_everything: false,
         long: false,
+        element: None,
     }
 }
 
@@ -385,6 +388,11 @@ impl Spec {
 
     pub const fn locks_everything(mut self) -> Spec {
         self.locks_everything = true;
+        self
+    }
+
+    pub const fn element_at(mut self, word: u8) -> Spec {
+        self.element = Some(word);
         self
     }
 

@@ -4,6 +4,7 @@ pub mod collection;
 pub mod hash;
 pub mod list;
 pub mod meta;
+mod row_key;
 pub mod rows;
 pub mod slot;
 pub mod string;

@@ -1,12 +1,8 @@
 //! Keys of rows: which bytes lead to a key's metadata, its elements and its expiry.
 
-use smallvec::SmallVec;
-
+pub use super::row_key::RowKey;
 use super::slot::SLOTS;
 use super::{Cursor, Malformed};
-
-/// A row's key. Most fit the inline part, so that building one allocates nothing.
-pub type RowKey = SmallVec<[u8; 72]>;
 
 const DB_LEN: usize = 4;
 const SLOT_LEN: usize = 2;

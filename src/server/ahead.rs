@@ -1,12 +1,14 @@
 //! A look ahead over a pipeline. Commands that came together are parsed together, and the rows of their keys are asked
 //! for before the first of them runs: the waits for memory, which are most of what a small command costs, then overlap.
 
-use tarn_engine::Expected;
+use tarn_engine::{Expected, Read as _, Wait};
 use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser};
 
 use crate::dispatch::gate;
 use crate::dispatch::registry::Registered;
-use crate::encoding::{META, rows};
+use crate::encoding::collection::{hash64, push_member};
+use crate::encoding::meta::{Body, Header};
+use crate::encoding::{DATA, META, rows};
 use crate::keyspace::Located;
 use crate::node::Node;
 
@@ -32,6 +34,8 @@ pub struct Ahead {
     /// The words of each; kept for the next time.
     parsers: Vec<Parser>,
     foreseen: Vec<Foreseen>,
+    elements: Vec<Expected>,
+    value: Vec<u8>,
 }
 
 impl Ahead {
@@ -48,6 +52,33 @@ impl Ahead {
             for row in self.foreseen.iter().filter_map(|foreseen| foreseen.row) {
                 node.engine.prefetch(row);
             }
+            self.look_into_keys(node, db, bytes);
+        }
+    }
+
+    /// The same for elements: with the metadata at hand, the rows of the elements that commands name can be told.
+    fn look_into_keys(&mut self, node: &Node, db: u16, bytes: &[u8]) {
+        let Some(db) = node.keyspace.databases.get(db) else { return };
+        let Ahead { parsers, foreseen, elements, value } = self;
+        elements.clear();
+        let read = node.engine.begin_read(Wait::Never);
+        for (foreseen, parser) in foreseen.iter().zip(parsers) {
+            let Some(spec) = foreseen.found.map(|(command, _)| command.spec) else { continue };
+            let (Some(at), Some(word)) = (spec.keys.single(), spec.element) else { continue };
+            let words = parser.args(bytes.get(foreseen.start..).unwrap_or(&[]));
+            let (Some(key), Some(member)) = (words.get(at), words.get(usize::from(word))) else { continue };
+            let Located { slot, hash48, .. } = foreseen.located;
+            value.clear();
+            let found = read.get(META, &rows::meta(db.physical, slot, hash48, key), value);
+            let Ok((header, _)) = Header::decode(value) else { continue };
+            if let (Ok(true), Body::Rows { version, .. }) = (found, header.body) {
+                let mut row = rows::collection(db.physical, slot, key, version);
+                push_member(&mut row, hash64(node.keyspace.seed, member), member);
+                elements.push(node.engine.expect(DATA, &row));
+            }
+        }
+        for row in elements.drain(..) {
+            node.engine.prefetch(row);
         }
     }
 

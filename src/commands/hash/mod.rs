@@ -27,6 +27,7 @@ const NAMED: &str = "O(N) where N is the number of fields that are named.";
 
 pub const COMMANDS: &[Spec] = &[
     write("hdel", Arity::AtLeast(3), Keys::at(1, REMOVE), hdel)
+        .element_at(2)
         .group(Group::Hash)
         .fast()
         .since("2.0.0")
@@ -35,12 +36,14 @@ pub const COMMANDS: &[Spec] = &[
             "Deletes fields of a hash; replies with how many there were. The key goes with its last field.",
         ),
     read("hexists", Arity::Exactly(3), Keys::at(1, LOOK), hexists)
+        .element_at(2)
         .group(Group::Hash)
         .fast()
         .since("2.0.0")
         .complexity("O(1)")
         .summary("Tells whether a hash has a field."),
     read("hget", Arity::Exactly(3), Keys::at(1, READ), hget)
+        .element_at(2)
         .group(Group::Hash)
         .fast()
         .since("2.0.0")
@@ -53,6 +56,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(WHOLE)
         .summary("Returns all fields and values of a hash, as of one moment."),
     write("hincrby", Arity::Exactly(4), Keys::at(1, CHANGE), hincrby)
+        .element_at(2)
         .group(Group::Hash)
         .denyoom()
         .fast()
@@ -105,6 +109,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1) for every call, O(N) for a walk over all N fields.")
         .summary("Walks the fields of a hash in steps; what is there throughout is returned."),
     write("hset", Arity::AtLeast(4), Keys::at(1, UPDATE), hset)
+        .element_at(2)
         .group(Group::Hash)
         .denyoom()
         .fast()
@@ -112,6 +117,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(NAMED)
         .summary("Sets fields of a hash; replies with how many are new."),
     write("hsetnx", Arity::Exactly(4), Keys::at(1, INSERT), hsetnx)
+        .element_at(2)
         .group(Group::Hash)
         .denyoom()
         .fast()
@@ -119,6 +125,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Sets a field of a hash unless it exists."),
     read("hstrlen", Arity::Exactly(3), Keys::at(1, LOOK), hstrlen)
+        .element_at(2)
         .group(Group::Hash)
         .fast()
         .since("3.2.0")

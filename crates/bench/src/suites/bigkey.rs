@@ -208,7 +208,7 @@ impl Bench {
             let peak = watching.join().map_err(|_| "the watching thread panicked")?;
             match reply? {
                 Reply::Array(members) => {
-                    let bytes: usize = members.iter().map(|member| reply_bytes(member)).sum();
+                    let bytes: usize = members.iter().map(reply_bytes).sum();
                     Ok::<_, Box<dyn std::error::Error + Send + Sync>>((bytes as u64, peak, took))
                 }
                 other => Err(format!("{line}: {}", show(&other)).into()),

@@ -1,0 +1,269 @@
+//! Random commands over an engine that fails on purpose, against the model.
+
+use tarn_engine::AnyEngine;
+use tarn_engine::memory::{Faults, MemoryEngine, Rates};
+use tarn_resp::OwnedArgs;
+use tarn_resp::decode::{self, Value};
+
+use super::{Bytes, Data, Model};
+use crate::encoding::SPACES;
+use crate::keyspace::draws;
+use crate::testkit::{Kit, START_MS};
+
+const COMMANDS: usize = 100_000;
+/// Commands between two looks at everything.
+const BETWEEN_LOOKS: usize = 500;
+/// In the order of their bytes.
+const KEYS: [&str; 8] = ["a", "b", "c", "d", "g", "h", "{t}e", "{t}f"];
+
+/// Per million calls of the engine.
+const RATES: Rates = Rates {
+    conflict: 50_000,
+    unavailable: 5_000,
+    unknown_applied: 10_000,
+    unknown_lost: 10_000,
+    not_resident: 50_000,
+};
+
+/// Templates: `K` is a key, `M` a member, `V` a value, `N` a small number, `I` an index.
+const TEMPLATES: &[&str] = &[
+    "SET K V",
+    "GET K",
+    "APPEND K V",
+    "DEL K",
+    "DEL K",
+    "DEL K K",
+    "EXISTS K",
+    "TYPE K",
+    "PEXPIRE K N00",
+    "PTTL K",
+    "PERSIST K",
+    "RENAME K K",
+    "COPY K K REPLACE",
+    "HSET K M V",
+    "HSET K M V M V",
+    "HSET K M N",
+    "HSETNX K M V",
+    "HDEL K M",
+    "HDEL K M M",
+    "HINCRBY K M N",
+    "HGET K M",
+    "HEXISTS K M",
+    "HLEN K",
+    "HGETALL K",
+    "SADD K M",
+    "SADD K M M M",
+    "SREM K M",
+    "SREM K M M",
+    "SCARD K",
+    "SISMEMBER K M",
+    "SMEMBERS K",
+    "SMOVE K K M",
+    "SINTER K K",
+    "SUNION K K K",
+    "SDIFF K K K",
+    "SINTERSTORE K K K",
+    "SUNIONSTORE K K K",
+    "SDIFFSTORE K K K",
+    "LPUSH K V",
+    "LPUSH K V V V",
+    "RPUSH K M M",
+    "LPOP K",
+    "RPOP K",
+    "LLEN K",
+    "LINDEX K I",
+    "LRANGE K I I",
+    "LTRIM K I I",
+    "LSET K I V",
+    "LINSERT K BEFORE M V",
+    "LINSERT K AFTER M V",
+    "LREM K I M",
+    "LMOVE K K LEFT RIGHT",
+    "LMOVE K K RIGHT LEFT",
+    "ZADD K N M",
+    "ZADD K N M N M",
+    "ZINCRBY K I M",
+    "ZREM K M",
+    "ZCARD K",
+    "ZSCORE K M",
+    "ZRANK K M",
+    "ZRANGE K I I WITHSCORES",
+    "ZRANGEBYSCORE K I N",
+    "ZREMRANGEBYSCORE K I N",
+    "ZPOPMIN K",
+    "ZUNIONSTORE K 2 K K",
+];
+
+fn command(random: &mut impl Iterator<Item = u64>) -> Vec<Bytes> {
+    let mut below = |limit: usize| random.next().unwrap() as usize % limit;
+    let template = loop {
+        let t = TEMPLATES[below(TEMPLATES.len())];
+        let n = t.split(' ').next().unwrap();
+        if crate::dispatch::registry::registry().find(n.as_bytes()).is_some() {
+            break t;
+        }
+    };
+    let words = template.split(' ').map(|word| match word {
+        "K" => KEYS[below(KEYS.len())].to_owned(),
+        "M" => format!("m{}", below(12)),
+        "V" => ["", "x", "17", "a longer value"][below(4)].to_owned(),
+        "N" => below(20).to_string(),
+        "N00" => format!("{}00", 1 + below(20)),
+        "I" => (below(13) as i64 - 6).to_string(),
+        other => other.to_owned(),
+    });
+    words.map(String::into_bytes).collect()
+}
+
+/// Replies whose order means nothing, sorted.
+fn settled(name: &[u8], reply: Value) -> Value {
+    match (name, reply) {
+        (b"HGETALL", Value::Array(items)) => {
+            let mut pairs: Vec<&[Value]> = items.chunks(2).collect();
+            pairs.sort();
+            Value::Array(pairs.concat())
+        }
+        (b"SMEMBERS" | b"SINTER" | b"SUNION" | b"SDIFF", Value::Array(mut items)) => {
+            items.sort();
+            Value::Array(items)
+        }
+        (_, other) => other,
+    }
+}
+
+struct Play {
+    kit: Kit,
+    model: Model,
+}
+
+impl Play {
+    fn new() -> Play {
+        let kit = Kit::over(MemoryEngine::new(SPACES).into(), &[]);
+        Play { kit, model: Model { now_ms: START_MS, ..Model::default() } }
+    }
+
+    fn engine(&self) -> &MemoryEngine {
+        match &self.kit.node.engine {
+            AnyEngine::Memory(engine) => engine,
+            AnyEngine::RocksDb(_) => panic!("the engine in memory"),
+        }
+    }
+
+    fn ask(&mut self, words: &[Bytes]) -> Value {
+        let owned: OwnedArgs = words.iter().collect();
+        let bytes = self.kit.bytes(owned.view());
+        let (mut replies, used) = decode::all(&bytes).unwrap();
+        assert_eq!((replies.len(), used), (1, bytes.len()));
+        settled(&words[0], replies.remove(0))
+    }
+
+    /// Everything that the server's code says of its keys.
+    fn everything(&mut self) -> Vec<(Bytes, Value, Value, Value)> {
+        let read = |play: &mut Play, line: String| {
+            let words: Vec<Bytes> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            play.ask(&words)
+        };
+        KEYS.iter()
+            .filter_map(|key| {
+                let kind = read(self, format!("TYPE {key}"));
+                let Value::Simple(name) = &kind else { panic!("{kind:?}") };
+                let data = match name.as_slice() {
+                    b"none" => return None,
+                    b"string" => read(self, format!("GET {key}")),
+                    b"hash" => read(self, format!("HGETALL {key}")),
+                    b"set" => read(self, format!("SMEMBERS {key}")),
+                    b"list" => read(self, format!("LRANGE {key} 0 -1")),
+                    _ => read(self, format!("ZRANGE {key} 0 -1 WITHSCORES")),
+                };
+                let ttl = read(self, format!("PTTL {key}"));
+                Some((key.as_bytes().to_vec(), kind, data, ttl))
+            })
+            .collect()
+    }
+
+    fn is(&mut self, model: &Model, real: &[(Bytes, Value, Value, Value)]) -> bool {
+        let mut model = model.clone();
+        let names: Vec<Bytes> = model.keys.keys().cloned().collect();
+        let mut said = Vec::new();
+        for name in names {
+            let key = model.keys[&name].clone();
+            let words: &[&[u8]] = match key.data {
+                Data::String(_) => &[b"GET", &name],
+                Data::Hash(_) => &[b"HGETALL", &name],
+                Data::Set(_) => &[b"SMEMBERS", &name],
+                Data::List(_) => &[b"LRANGE", &name, b"0", b"-1"],
+                Data::Sorted(_) => &[b"ZRANGE", &name, b"0", b"-1", b"WITHSCORES"],
+            };
+            let words: Vec<Bytes> = words.iter().map(|word| word.to_vec()).collect();
+            let data = model.run(&words);
+            let ttl = model.run(&[b"PTTL".to_vec(), name.clone()]);
+            said.push((name, Value::Simple(key.data.name().as_bytes().to_vec()), data, ttl));
+        }
+        said == real
+    }
+
+    /// One command. Which of the faults, if any, the client was told of.
+    fn step(&mut self, words: &[Bytes]) -> Option<&'static str> {
+        let real = self.ask(words);
+        let before = self.model.clone();
+        let mut after = before.clone();
+        let expected = after.run(words);
+        let line = words.join(&b' ').escape_ascii().to_string();
+        if let Value::Error(text) = &real {
+            if text.starts_with(b"CLUSTERDOWN") {
+                return Some("unavailable");
+            }
+            if text.starts_with(b"UNKNOWNOUTCOME") {
+                // Whichever it was, it was all of it.
+                self.engine().set_faults(Faults::none());
+                let now = self.everything();
+                let applied = self.is(&after, &now);
+                assert!(
+                    applied || self.is(&before, &now),
+                    "{line}: half of it is there: {now:?}\nbefore: {before:?}"
+                );
+                if applied {
+                    self.model = after;
+                }
+                return Some("unknown");
+            }
+        }
+        assert_eq!(real, expected, "{line}\nbefore: {:?}", before.keys);
+        self.model = after;
+        None
+    }
+}
+
+#[test]
+fn random_commands_over_a_failing_engine_match_the_model() {
+    let (mut unavailable, mut unknown) = (0, 0);
+    for seed in 0..4_u64 {
+        let mut play = Play::new();
+        let mut random = draws(seed);
+        play.engine().set_faults(Faults::random(seed, RATES));
+        for number in 0..COMMANDS / 4 {
+            let words = command(&mut random);
+            match play.step(&words) {
+                Some("unavailable") => unavailable += 1,
+                Some(_) => {
+                    unknown += 1;
+                    play.engine().set_faults(Faults::random(random.next().unwrap(), RATES));
+                }
+                None => {}
+            }
+            if random.next().unwrap() % 16 == 0 {
+                let ms = random.next().unwrap() % 300;
+                play.kit.pass_ms(ms);
+                play.model.pass_ms(ms);
+            }
+            if number % BETWEEN_LOOKS == 0 {
+                play.engine().set_faults(Faults::none());
+                let (now, model) = (play.everything(), play.model.clone());
+                assert!(play.is(&model, &now), "{now:?}\n{model:?}");
+                play.engine().set_faults(Faults::random(random.next().unwrap(), RATES));
+            }
+        }
+        assert!(play.engine().injected().conflicts > 100);
+    }
+    assert!(unavailable > 100 && unknown > 100, "{unavailable} {unknown}");
+}
