@@ -306,6 +306,9 @@ fn write<T>(
             if dirty {
                 txn.commit()?;
                 node.keyspace.databases.apply(&effects.remapped);
+                if !effects.dead.is_empty() {
+                    node.keyspace.garbage.add(effects.dead);
+                }
             }
             Ok((value, dirty, tally))
         });

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use tarn_engine::{AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
 
 use super::Keyspace;
+use super::garbage::Dead;
 use super::versions::Building;
 use crate::encoding::{rows, slot};
 use crate::error::{Error, Result};
@@ -147,6 +148,8 @@ pub struct Effects<'a> {
     pub remapped: Vec<Db>,
     /// Versions that become live with the commit: to be dropped after it.
     pub building: SmallVec<[Building<'a>; 1]>,
+    /// Big collections whose rows are garbage from then on.
+    pub dead: Vec<Dead>,
 }
 
 /// Reading, whichever context it is.

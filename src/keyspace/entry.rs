@@ -2,6 +2,7 @@
 //! change in the same commit (its counter and its place in the expire space).
 
 use super::context::{Db, View, WriteCx};
+use super::garbage::Dead;
 use super::{databases, stripe_of};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
@@ -151,6 +152,13 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
     if entry.stored.is_some() && !entry.live {
         cx.tally().expired += 1;
     }
+    if let Some(stored) = &entry.stored {
+        let next_version = match header.body {
+            Body::Inline => None,
+            Body::Rows { version, .. } => Some(version),
+        };
+        cx.effects.dead.extend(Dead::of(entry, stored, next_version));
+    }
     let before_ms = entry.stored_expiry();
     let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
     count(cx, entry, i64::from(entry.stored.is_none()), expiring)?;
@@ -162,6 +170,7 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
 pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
     cx.delete(META, &entry.row);
+    cx.effects.dead.extend(Dead::of(entry, stored, None));
     count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if !entry.live {
         cx.tally().expired += 1;

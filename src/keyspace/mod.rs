@@ -9,6 +9,7 @@ pub mod databases;
 pub mod drop;
 pub mod entry;
 pub mod filter;
+pub mod garbage;
 pub mod reap;
 pub mod scan;
 pub mod start;
@@ -19,6 +20,7 @@ use crate::encoding::slot::SLOTS;
 pub use context::{Db, Effects, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
 pub use databases::Databases;
 pub use entry::{Entry, Meta};
+pub use garbage::Garbage;
 pub use versions::Versions;
 
 /// Keys are locked and counted by stripe: 64 neighbouring slots.
@@ -41,4 +43,5 @@ pub struct Keyspace {
     pub seed: u64,
     pub databases: Databases,
     pub versions: Versions,
+    pub garbage: Garbage,
 }

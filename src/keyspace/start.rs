@@ -38,6 +38,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     engine.flush()?;
     engine.sync()?;
     let keyspace = Keyspace {
+        garbage: crate::keyspace::Garbage::default(),
         seed,
         databases: Databases::new(physical, usize::from(databases)),
         versions: Versions::reserved(first, limit),

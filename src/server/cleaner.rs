@@ -1,4 +1,5 @@
-//! Removes what flushed databases left behind, on a thread of its own: a range delete waits for a write-back.
+//! Removes what flushed databases and big dead collections left behind, on a thread of its own: a range delete waits
+//! for a write-back.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -30,7 +31,43 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
         if let Err(error) = clean(&mut lane, stop) {
             tracing::warn!(%error, "a flushed database could not be removed; it is tried again");
         }
+        if let Err(error) = bury(&mut lane, stop) {
+            tracing::warn!(%error, "a dead collection is left to compaction");
+        }
     }
+}
+
+fn ends(stop: &Receiver<()>) -> bool {
+    stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty)
+}
+
+/// Removes the rows of big collections that died.
+fn bury(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
+    for dead in lane.node.keyspace.garbage.take() {
+        for doomed in dead.ranges() {
+            if ends(stop) {
+                return Ok(());
+            }
+            remove(lane, &doomed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a range that nobody writes to, if anything is there.
+fn remove(lane: &mut Lane, doomed: &drop::Doomed) -> Result<()> {
+    let range = Range { start: &doomed.start, end: &doomed.end };
+    let mut is_empty = true;
+    lane.look(0, |cx| {
+        cx.scan_each(doomed.space, range.start, range.end, 1, &mut |_, _| {
+            is_empty = false;
+            ControlFlow::Break(())
+        })
+    })?;
+    if !is_empty {
+        lane.node.engine.delete_range(doomed.space, range)?;
+    }
+    Ok(())
 }
 
 fn clean(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
@@ -39,20 +76,10 @@ fn clean(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
         return Ok(());
     }
     for doomed in numbers.iter().flat_map(|number| drop::ranges(*number)) {
-        if stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty) {
+        if ends(stop) {
             return Ok(());
         }
-        let range = Range { start: &doomed.start, end: &doomed.end };
-        let mut is_empty = true;
-        lane.look(0, |cx| {
-            cx.scan_each(doomed.space, range.start, range.end, 1, &mut |_, _| {
-                is_empty = false;
-                ControlFlow::Break(())
-            })
-        })?;
-        if !is_empty {
-            lane.node.engine.delete_range(doomed.space, range)?;
-        }
+        remove(lane, &doomed)?;
     }
     for bucket in 0..EXPIRE_BUCKETS {
         let mut place = Some(drop::Place::bucket(bucket));

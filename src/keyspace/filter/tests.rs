@@ -243,6 +243,7 @@ fn compare(wanted: &Rows, recovered: &Rows) {
 
 fn keyspace() -> Arc<Keyspace> {
     Arc::new(Keyspace {
+        garbage: crate::keyspace::Garbage::default(),
         seed: SEED,
         databases: Databases::new([0], 1),
         versions: Versions::reserved(1, 1 << 40),
