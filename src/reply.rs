@@ -38,6 +38,8 @@ pub struct Packed {
 
 /// In place of the length of a string that is not there.
 const NIL_LEN: u32 = u32::MAX;
+/// In place of a length: eight bytes of a double follow.
+const DOUBLE_LEN: u32 = u32::MAX - 1;
 
 /// What packed strings are to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub enum Shape {
     Map,
     /// As [`Shape::Map`], but to RESP3 clients an array of pairs: names may come twice, or their order counts.
     Pairs,
+    /// An array of pairs to every client.
+    Nested,
 }
 
 /// Gathers strings for a reply. It has the arena meanwhile, so what is read for it goes elsewhere.
@@ -75,6 +79,13 @@ impl Packer {
         self.count += 1;
     }
 
+    /// A number in place of a string.
+    pub fn push_double(&mut self, number: f64) {
+        self.arena.extend_from_slice(&DOUBLE_LEN.to_be_bytes());
+        self.arena.extend_from_slice(&number.to_be_bytes());
+        self.count += 1;
+    }
+
     /// Gives the arena back.
     pub fn finish(self, arena: &mut Vec<u8>, shape: Shape) -> Reply {
         let at = Span { start: self.start, len: self.arena.len() - self.start };
@@ -89,10 +100,10 @@ impl Packed {
             Shape::Array => encode::array_len(out, self.count),
             Shape::Set => encode::set_len(out, protocol, self.count),
             Shape::Map => encode::map_len(out, protocol, self.count / 2),
-            Shape::Pairs if protocol == Protocol::Resp3 => encode::array_len(out, self.count / 2),
-            Shape::Pairs => encode::array_len(out, self.count),
+            _ if self.is_nested(protocol) => encode::array_len(out, self.count / 2),
+            Shape::Pairs | Shape::Nested => encode::array_len(out, self.count),
         }
-        let in_pairs = self.shape == Shape::Pairs && protocol == Protocol::Resp3;
+        let in_pairs = self.is_nested(protocol);
         let mut rest = self.at.of(arena);
         let mut is_name = true;
         while let Some((len, behind)) = rest.split_first_chunk() {
@@ -101,15 +112,28 @@ impl Packed {
             }
             is_name = !is_name;
             let len = u32::from_be_bytes(*len);
-            if len == NIL_LEN {
-                encode::null(out, protocol);
-                rest = behind;
-                continue;
-            }
-            let (bytes, behind) = behind.split_at_checked(len as usize).unwrap_or_default();
-            encode::bulk(out, bytes);
-            rest = behind;
+            rest = match len {
+                NIL_LEN => {
+                    encode::null(out, protocol);
+                    behind
+                }
+                DOUBLE_LEN => {
+                    let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
+                    encode::double(out, protocol, f64::from_be_bytes(*number));
+                    behind
+                }
+                len => {
+                    let (bytes, behind) = behind.split_at_checked(len as usize).unwrap_or_default();
+                    encode::bulk(out, bytes);
+                    behind
+                }
+            };
         }
+    }
+
+    /// Whether the client gets pairs as arrays of two.
+    fn is_nested(&self, protocol: Protocol) -> bool {
+        self.shape == Shape::Nested || self.shape == Shape::Pairs && protocol == Protocol::Resp3
     }
 }
 
@@ -251,12 +275,36 @@ mod tests {
             (Shape::Set, format!("*4\r\n{all}"), format!("~4\r\n{all}")),
             (Shape::Map, format!("*4\r\n{all}"), format!("%2\r\n{all}")),
             (Shape::Pairs, format!("*4\r\n{all}"), format!("*2\r\n*2\r\n{first}*2\r\n{second}")),
+            (
+                Shape::Nested,
+                format!("*2\r\n*2\r\n{first}*2\r\n{second}"),
+                format!("*2\r\n*2\r\n{first}*2\r\n{second}"),
+            ),
         ] {
             for (protocol, want) in [(Protocol::Resp2, resp2), (Protocol::Resp3, resp3)] {
                 let mut out = Vec::new();
                 Reply::Packed(Packed { shape, ..packed }).write(protocol, &arena, &mut out);
                 assert_eq!(out, want.as_bytes(), "{shape:?}");
             }
+        }
+    }
+
+    #[test]
+    fn packed_numbers_are_doubles_where_there_are_some() {
+        let mut arena = Vec::new();
+        let mut packer = Packer::begin(&mut arena);
+        packer.push(b"a");
+        packer.push_double(-1.5);
+        packer.push(b"b");
+        packer.push_double(f64::INFINITY);
+        let reply = packer.finish(&mut arena, Shape::Pairs);
+        for (protocol, want) in [
+            (Protocol::Resp2, "*4\r\n$1\r\na\r\n$4\r\n-1.5\r\n$1\r\nb\r\n$3\r\ninf\r\n"),
+            (Protocol::Resp3, "*2\r\n*2\r\n$1\r\na\r\n,-1.5\r\n*2\r\n$1\r\nb\r\n,inf\r\n"),
+        ] {
+            let mut out = Vec::new();
+            reply.write(protocol, &arena, &mut out);
+            assert_eq!(out, want.as_bytes());
         }
     }
 }

@@ -22,6 +22,7 @@ pub mod scan;
 pub mod server;
 pub mod slowlog;
 pub mod string;
+pub mod zset;
 
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::Spec;
@@ -49,6 +50,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     server::COMMANDS,
     slowlog::COMMANDS,
     string::COMMANDS,
+    zset::COMMANDS,
 ];
 
 /// What containers answer to a known subcommand with too many words.

@@ -9,6 +9,7 @@ pub mod rows;
 pub mod slot;
 pub mod string;
 pub mod system;
+pub mod zset;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::meta::{Body, Header, Kind};
 use super::rows::{ExpireKind, collection, expire, meta};
-use super::{SPACES, collection as elements, hash, list, string, system};
+use super::{SPACES, collection as elements, hash, list, string, system, zset};
 
 const DOCUMENT: &str = include_str!("../../docs/on-disk-format.md");
 
@@ -17,6 +17,12 @@ fn header(kind: Kind, expire_at_ms: u64, body: Body, rest: &[u8]) -> Vec<u8> {
 fn element(member: &[u8]) -> Vec<u8> {
     let mut row = collection(1, 0x1234, b"key", 7);
     elements::push_member(&mut row, 0x0102_0304_0506_0708, member);
+    row.to_vec()
+}
+
+fn by_score(score: f64) -> Vec<u8> {
+    let mut row = collection(1, 0x1234, b"key", 7);
+    zset::push_score(&mut row, score, b"m");
     row.to_vec()
 }
 
@@ -48,6 +54,9 @@ fn the_documented_bytes_are_the_written_ones() {
         field(0x0102, 0, b"v"),
         field(0x0102, 9, b"v"),
         list_row(),
+        zset::value(1.5).to_vec(),
+        by_score(1.5),
+        by_score(-1.5),
         expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
         system::database(15).to_vec(),
         system::key_count(2, 255).to_vec(),

@@ -1,6 +1,7 @@
 //! Numbers as Redis reads and writes them.
 
 mod big;
+pub mod double;
 pub mod extended;
 
 /// A decimal i64 in its one canonical spelling: no spaces, no plus, no leading zeros.

@@ -5,6 +5,7 @@ pub mod collection;
 pub mod hash;
 pub mod list;
 pub mod string;
+pub mod zset;
 
 use crate::encoding::meta::Body;
 use crate::error::{Error, Result};

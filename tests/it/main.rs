@@ -40,3 +40,4 @@ mod string;
 mod tables;
 mod tidy;
 mod value;
+mod zset;

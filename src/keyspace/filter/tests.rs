@@ -9,7 +9,7 @@ use tarn_engine::{Filter as _, Probe, Result, Space, Verdict};
 
 use super::*;
 use crate::encoding::meta::Kind;
-use crate::encoding::slot;
+use crate::encoding::{slot, zset};
 use crate::keyspace::versions::Building;
 use crate::keyspace::{Databases, Db, Versions, draws};
 
@@ -305,6 +305,27 @@ fn what_cannot_be_read_is_kept() {
     assert_eq!(garbage.judge(&Sorted(&Rows::new()), space, b"short", b""), Verdict::Keep);
     let damaged = Rows::from([((META.0, meta_row(0, 1)), b"?".to_vec())]);
     assert_eq!(garbage.judge(&Sorted(&damaged), space, &key, b""), Verdict::Keep);
+}
+
+/// A sorted set's two rows go together, whatever the score.
+#[test]
+fn rows_of_scores_are_judged_by_their_version() {
+    let garbage = Garbage::default();
+    garbage.begin(keyspace());
+    garbage.written_back(100);
+    let body = Body::Rows { version: 7, size: 1 };
+    let sorted = Rows::from([((META.0, meta_row(0, 1)), header(body).unwrap())]);
+    for (version, verdict) in
+        [(6, Verdict::Drop), (7, Verdict::Keep), (8, Verdict::Drop), (100, Verdict::Keep)]
+    {
+        for score in [f64::NEG_INFINITY, -1.0, 0.0, -0.0, 7.0, f64::INFINITY] {
+            let key = name(1);
+            let mut row = rows::collection(0, slot::of(&key), &key, version);
+            zset::push_score(&mut row, score, b"member");
+            let judged = garbage.judge(&Sorted(&sorted), SCORE, &row, zset::sign(score));
+            assert_eq!(judged, verdict, "{version} {score}");
+        }
+    }
 }
 
 #[test]

@@ -26,6 +26,13 @@ const EXPECTED_DIFFERENCES: &[Difference] = &[
         },
     },
     Difference {
+        documented: "`ZRANK`, `ZREVRANK` | `WITHSCORE`",
+        applies: |args, _, redis| {
+            let name = args[0].to_ascii_uppercase();
+            (name == b"ZRANK" || name == b"ZREVRANK") && args.len() == 4 && redis.is_error()
+        },
+    },
+    Difference {
         documented: "OBJECT IDLETIME",
         applies: |args, tarn, redis| {
             is_subcommand(args, b"IDLETIME") && *tarn == Value::Int(0) && matches!(redis, Value::Int(1..))

@@ -117,6 +117,11 @@ fn differential_keys() {
 }
 
 #[test]
+fn differential_zset() {
+    differential("zset", Some(12_000_000), &[&grammar::ZSET], 20);
+}
+
+#[test]
 fn differential_connection() {
     differential("connection", Some(4_000_000), &[&grammar::CONNECTION], 5);
 }

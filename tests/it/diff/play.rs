@@ -209,20 +209,20 @@ fn walk(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
 }
 
 /// How to ask whether elements are there.
-const ASK: &[(&[u8], &[u8])] = &[(b"HRANDFIELD", b"HMGET")];
+const ASK: &[(&[u8], &[u8])] = &[(b"HRANDFIELD", b"HMGET"), (b"ZRANDMEMBER", b"ZMSCORE")];
 
 fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
     let reply = match conn.try_call(args) {
         Ok(reply) => reply,
         Err(why) => return Err(why).into(),
     };
-    let with_values = args.get(3).is_some_and(|word| word == b"WITHVALUES");
+    let with_values = args.get(3).is_some_and(|word| word == b"WITHVALUES" || word == b"WITHSCORES");
     let names: Vec<Vec<u8>> = match &reply {
         Value::Bulk(name) => vec![name.clone()],
         Value::Array(items) => {
             let flat = items.iter().flat_map(|item| item.items().unwrap_or(std::slice::from_ref(item)));
-            let all = flat.filter_map(|item| item.bytes().map(<[u8]>::to_vec));
-            all.step_by(if with_values { 2 } else { 1 }).collect()
+            let names = flat.step_by(if with_values { 2 } else { 1 });
+            names.filter_map(|name| name.bytes().map(<[u8]>::to_vec)).collect()
         }
         _ => return Outcome::Reply(reply),
     };
@@ -237,10 +237,9 @@ fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
     for name in &names {
         let reply = conn.try_call(&[ask.to_vec(), args[1].clone(), name.clone()]);
         let found = reply.is_ok_and(|reply| {
-            reply
-                .items()
-                .and_then(<[Value]>::first)
-                .is_some_and(|item| item.bytes().is_some() || *item == Value::Int(1))
+            reply.items().and_then(<[Value]>::first).is_some_and(|item| {
+                item.bytes().is_some() || matches!(item, Value::Int(1) | Value::Double(_))
+            })
         });
         there += usize::from(found);
     }

@@ -9,6 +9,7 @@ mod families;
 mod hash;
 mod list;
 mod values;
+mod zset;
 
 use super::play::{Args, Script, Step};
 use crate::rng::Rng;
@@ -16,6 +17,7 @@ pub use families::{BITS, CONNECTION, KEYS, STRING};
 pub use hash::HASH;
 pub use list::LIST;
 use values::*;
+pub use zset::ZSET;
 
 pub struct Family {
     pub name: &'static str,
@@ -42,13 +44,13 @@ fn no_holes(_: &mut Rng, _: &str) -> Option<Filling> {
     None
 }
 
-pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &KEYS, &CONNECTION];
+pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &KEYS, &CONNECTION, &ZSET];
 
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
 /// Not these: what is still right of them may answer with what differs from server to server.
 const KEPT_WHOLE: &[&[u8]] =
-    &[b"SCAN", b"HSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG", b"MEMORY", b"LATENCY", b"COMMAND"];
+    &[b"SCAN", b"HSCAN", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG", b"MEMORY", b"LATENCY", b"COMMAND"];
 
 pub fn is_kept_whole(args: &Args) -> bool {
     KEPT_WHOLE.contains(&args[0].as_slice())

@@ -1,0 +1,79 @@
+//! Taking members off either end.
+
+use crate::dispatch::args::Args;
+use crate::error::{Error, Result};
+use crate::keyspace::{View as _, WriteCx};
+use crate::number::parse_i64;
+use crate::reply::{Packer, Reply, Shape};
+use crate::types::zset::{Direction, Kept, SortedSet};
+
+pub fn zpopmin(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    pop(cx, args, Direction::Forward)
+}
+
+pub fn zpopmax(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    pop(cx, args, Direction::Backward)
+}
+
+fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, from: Direction) -> Result<Reply> {
+    let key = args.key()?;
+    if args.left() > 1 {
+        return Err(Error::Syntax);
+    }
+    let count = match args.peek() {
+        None => None,
+        Some(word) => {
+            let count = parse_i64(word).and_then(|count| u64::try_from(count).ok());
+            Some(count.ok_or(Error::reply("ERR value is out of range, must be positive"))?)
+        }
+    };
+    let Some(mut set) = SortedSet::open(cx, key)? else { return Ok(Reply::Array(Vec::new())) };
+    let popped = set.pop(cx, from, count.unwrap_or(1))?;
+    set.save(cx)?;
+    // One member alone is no list of pairs.
+    Ok(listed(cx, &popped, if count.is_some() { Shape::Pairs } else { Shape::Array }))
+}
+
+pub fn zmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let positive = |word: &[u8], refusal: &'static str| {
+        let number = parse_i64(word).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
+        number.ok_or(Error::reply(refusal))
+    };
+    let keys = positive(args.next()?, "ERR numkeys should be greater than 0")?;
+    let keys = usize::try_from(keys).ok().filter(|keys| *keys < args.left()).ok_or(Error::Syntax)?;
+    let named = args;
+    for _ in 0..keys {
+        args.next()?;
+    }
+    let from = if args.keyword("min") {
+        Direction::Forward
+    } else if args.keyword("max") {
+        Direction::Backward
+    } else {
+        return Err(Error::Syntax);
+    };
+    let mut count = None;
+    while !args.is_empty() {
+        if count.is_some() || args.left() < 2 || !args.keyword("count") {
+            return Err(Error::Syntax);
+        }
+        count = Some(positive(args.next()?, "ERR count should be greater than 0")?);
+    }
+    for key in named.rest().take(keys) {
+        let Some(mut set) = SortedSet::open(cx, key)? else { continue };
+        let popped = set.pop(cx, from, count.unwrap_or(1))?;
+        set.save(cx)?;
+        let members = listed(cx, &popped, Shape::Nested);
+        return Ok(Reply::Array(vec![cx.bulk(key), members]));
+    }
+    Ok(Reply::NilArray)
+}
+
+fn listed(cx: &mut WriteCx<'_>, members: &Kept, shape: Shape) -> Reply {
+    let mut packer = Packer::begin(cx.arena());
+    for scored in members.iter() {
+        packer.push(scored.member);
+        packer.push_double(scored.score);
+    }
+    packer.finish(cx.arena(), shape)
+}

@@ -1,0 +1,6 @@
+//! Sorted sets.
+
+mod algebra;
+mod member;
+mod range;
+mod remove;
