@@ -60,12 +60,17 @@ impl Kit {
         let run_id = "0123456789abcdef0123456789abcdef01234567".to_owned();
         let node =
             Arc::new(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id));
+        Kit::of(&node)
+    }
+
+    /// Another client of the same node.
+    pub fn of(node: &Arc<Node>) -> Kit {
         let counters = node.metrics.register(registry().total());
         let client = Client::new(1, 0, 7, "127.0.0.1:50000".into(), "127.0.0.1:6379".into(), START_MS);
         let session = Session::new(Arc::new(client), true);
         Kit {
-            lane: Lane::new(Arc::clone(&node), counters),
-            node,
+            lane: Lane::new(Arc::clone(node), counters),
+            node: Arc::clone(node),
             session,
             now_ms: START_MS,
             offloaded: false,

@@ -69,6 +69,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Renames a key unless the new name is taken."),
     write("copy", Arity::AtLeast(3), Keys::at(1, READ).and(Keys::at(2, OVERWRITE)), copy)
         .denyoom()
+        .reads_sources()
         .acl(&["keyspace"])
         .since("6.2.0")
         .complexity("O(1) for small strings, O(N) for bigger values.")
@@ -139,7 +140,7 @@ fn copy(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if old == new && source.logical == db.logical {
         return Err(databases::same_object());
     }
-    let from = entry::find_counted(cx, old)?;
+    let from = entry::find_counted(&mut cx.sources(), old)?;
     if !from.exists() {
         return Ok(Reply::Integer(0));
     }

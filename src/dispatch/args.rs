@@ -70,6 +70,13 @@ impl<'a> Args<'a> {
         (at..words.len()).map(move |i| words.get(i).unwrap_or(&[]))
     }
 
+    /// The next `count` of the words that are left, and what follows them.
+    pub fn split_at(self, count: usize) -> (impl ExactSizeIterator<Item = &'a [u8]> + Clone, Args<'a>) {
+        let Args { words, at } = self;
+        let end = at + count.min(self.left());
+        ((at..end).map(move |i| words.get(i).unwrap_or(&[])), Args { words, at: end })
+    }
+
     /// The rest as pairs; the caller reports an odd tail as its command does.
     pub fn rest_in_pairs(self) -> Option<impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])> + Clone> {
         let Args { words, at } = self;

@@ -4,13 +4,13 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-use tarn_engine::{Error as EngineError, Read as _, Wait, Write as _};
+use tarn_engine::{AnySnapshot, Error as EngineError, Read as _, Wait, Write as _};
 use tarn_resp::{Args as Words, Protocol};
 
 use super::args::Args;
 use super::locks::{Held, Mode, Patience, StripeSet};
 use super::registry::Registered;
-use super::spec::{ReadFn, Run};
+use super::spec::{KeyFlags, ReadFn, Run, WriteFn};
 use crate::encoding::{META, rows, slot};
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
@@ -108,15 +108,17 @@ impl Lane {
     /// Runs the same on a worker, to its end. Whether it wrote.
     pub fn run_on_worker(&mut self, call: Call<'_>, why: Why, out: &mut Vec<u8>) -> bool {
         self.draw();
-        let done = match (why, call.command.spec.run) {
-            (Why::Heavy, Run::Read(handler)) => self.read_snapshot(call, handler).map(|reply| (reply, false)),
-            _ => {
-                if why == Why::Cold {
-                    self.warm(call);
-                }
-                let done = self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::Worker);
-                done.and_then(|done| done.ok_or(Error::Offload))
-            }
+        // What is cold or busy may turn out to be much work as well: it is run as on an I/O thread first.
+        let light = match why {
+            Why::Heavy => Err(Error::Offload),
+            Why::Cold => self
+                .warm(call)
+                .and_then(|()| self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::IoThread)),
+            Why::Busy => self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::IoThread),
+        };
+        let done = match light {
+            Err(Error::Offload) => self.run_heavy(call),
+            other => other.and_then(|done| done.ok_or(Error::Offload)),
         };
         match done {
             Ok((reply, wrote)) => {
@@ -126,6 +128,18 @@ impl Lane {
             Err(error) => {
                 self.answer(call, Err(&error), out);
                 false
+            }
+        }
+    }
+
+    /// Much work: on snapshots as far as that goes, so that locks are held for as short as can be.
+    fn run_heavy(&mut self, call: Call<'_>) -> Result<(Reply, bool)> {
+        match call.command.spec.run {
+            Run::Read(handler) => self.read_snapshot(call, handler).map(|reply| (reply, false)),
+            Run::Write(handler) if call.command.spec.reads_sources => self.write_from_snapshot(call, handler),
+            _ => {
+                let done = self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::Worker)?;
+                done.ok_or(Error::Offload)
             }
         }
     }
@@ -147,21 +161,27 @@ impl Lane {
 
     /// Brings the rows a command needs into memory without holding its locks, so that the run under the locks is
     /// short. Handlers are pure until commit, so running one for its reads alone changes nothing.
-    fn warm(&mut self, call: Call<'_>) {
-        let Some(env) = self.node.env(&call, Place::Worker, self.random, Located::default()) else { return };
+    /// [`Error::Offload`] when it is much work.
+    fn warm(&mut self, call: Call<'_>) -> Result<()> {
+        let env = self.node.env(&call, Place::IoThread, self.random, Located::default());
+        let env = env.ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
         self.arena.clear();
-        // What fails here fails again under the locks, where it is reported.
-        match call.command.spec.run {
+        let reply = match call.command.spec.run {
             Run::Read(handler) => {
                 let source = Source::Live(self.node.engine.begin_read(Wait::Allowed));
-                let _ = handler(&mut ReadCx::new(env, source, &mut self.arena), args);
+                handler(&mut ReadCx::new(env, source, &mut self.arena), args)
             }
             Run::Write(handler) => {
                 let txn = self.node.engine.begin_write(Wait::Allowed);
-                let _ = handler(&mut WriteCx::new(env, txn, None, &mut self.arena), args);
+                handler(&mut WriteCx::new(env, txn, None, &mut self.arena), args)
             }
-            Run::Session(_) | Run::Container => {}
+            Run::Session(_) | Run::Container => return Ok(()),
+        };
+        match reply {
+            Err(Error::Offload) => Err(Error::Offload),
+            // What fails otherwise fails again under the locks, where it is reported.
+            _ => Ok(()),
         }
     }
 
@@ -198,7 +218,7 @@ impl Lane {
                 read(counters, arena, env, source, handler, args).map(|reply| Some((reply, false)))
             }
             Run::Write(handler) => {
-                let done = write(node, counters, arena, env, wait, |cx| handler(cx, args));
+                let done = write(node, counters, arena, env, (wait, None), |cx| handler(cx, args));
                 done.map(Some)
             }
             Run::Session(_) | Run::Container => Err(Error::Damaged("a command without a handler")),
@@ -218,6 +238,24 @@ impl Lane {
         read(counters, arena, env, Source::Snapshot(&snapshot), handler, args)
     }
 
+    /// A long write holds the locks of what it only reads until it has a snapshot of them.
+    fn write_from_snapshot(&mut self, call: Call<'_>, handler: WriteFn) -> Result<(Reply, bool)> {
+        let Lane { node, counters, arena, random } = self;
+        let held = lock(node, &call, Mode::Exclusive, Patience::Unlimited);
+        let (mut held, located) = held.ok_or(Error::Offload)?;
+        let env = node.env(&call, Place::Worker, *random, located).ok_or(Error::DbOutOfRange)?;
+        let snapshot = node.engine.snapshot()?;
+        let mut written = StripeSet::default();
+        for (at, spec) in call.command.spec.keys.positions(call.words) {
+            if !spec.flags.has(KeyFlags::RO) {
+                written.insert(stripe_of(slot::of(call.words.get(at).unwrap_or(&[]))));
+            }
+        }
+        held.keep_only(&written);
+        let args = Args::new(call.words, call.named);
+        write(node, counters, arena, env, (Wait::Allowed, Some(&snapshot)), |cx| handler(cx, args))
+    }
+
     /// Runs something of the server's own, not a client's command, in a transaction: under the stripes given, with
     /// commit and retry.
     pub fn transact<T>(
@@ -230,7 +268,7 @@ impl Lane {
         let Lane { node, counters, arena, random } = self;
         let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
         let env = node.own_env(db, *random)?;
-        write(node, counters, arena, env, Wait::Allowed, work).map(|(value, _)| value)
+        write(node, counters, arena, env, (Wait::Allowed, None), work).map(|(value, _)| value)
     }
 
     /// As [`Lane::transact`], reading only and without locks.
@@ -287,19 +325,21 @@ fn read(
     Ok(reply)
 }
 
-/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written.
+/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written. Sources are read from
+/// the snapshot, if there is one.
 fn write<T>(
     node: &Node,
     counters: &ThreadCounters,
     arena: &mut Vec<u8>,
     env: Env<'_>,
-    wait: Wait,
+    (wait, snapshot): (Wait, Option<&AnySnapshot>),
     mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
 ) -> Result<(T, bool)> {
     let mut conflicts = 0;
     loop {
         arena.clear();
-        let mut cx = WriteCx::new(env, node.engine.begin_write(wait), Some(&node.engine), arena);
+        let txn = node.engine.begin_write(wait);
+        let mut cx = WriteCx::new(env, txn, Some(&node.engine), arena).reading(snapshot);
         let done = work(&mut cx).and_then(|value| {
             let (txn, effects, tally) = cx.finish();
             let dirty = txn.is_dirty();

@@ -53,6 +53,10 @@ impl StripeSet {
         }
     }
 
+    pub fn contains(&self, stripe: u16) -> bool {
+        self.0.get(usize::from(stripe / 64)).is_some_and(|word| word & (1 << (stripe % 64)) != 0)
+    }
+
     /// In ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         self.0.iter().zip(0u16..).flat_map(|(word, i)| {
@@ -71,10 +75,17 @@ impl StripeSet {
 
 /// Held stripes, released on drop.
 #[derive(Default)]
-#[allow(dead_code, reason = "guards are only ever dropped")]
 pub struct Held<'a> {
-    shared: SmallVec<[RwLockReadGuard<'a, ()>; 1]>,
-    exclusive: SmallVec<[RwLockWriteGuard<'a, ()>; 1]>,
+    shared: SmallVec<[(u16, RwLockReadGuard<'a, ()>); 1]>,
+    exclusive: SmallVec<[(u16, RwLockWriteGuard<'a, ()>); 1]>,
+}
+
+impl Held<'_> {
+    /// Releases the other stripes.
+    pub fn keep_only(&mut self, stripes: &StripeSet) {
+        self.shared.retain(|(stripe, _)| stripes.contains(*stripe));
+        self.exclusive.retain(|(stripe, _)| stripes.contains(*stripe));
+    }
 }
 
 impl Default for Locks {
@@ -101,12 +112,12 @@ impl Locks {
         match mode {
             Mode::Shared => {
                 let guard = acquire(patience, || lock.try_read(), |t| lock.try_read_for(t), || lock.read());
-                guard.map(|guard| held.shared.push(guard)).is_some()
+                guard.map(|guard| held.shared.push((stripe, guard))).is_some()
             }
             Mode::Exclusive => {
                 let guard =
                     acquire(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write());
-                guard.map(|guard| held.exclusive.push(guard)).is_some()
+                guard.map(|guard| held.exclusive.push((stripe, guard))).is_some()
             }
         }
     }
@@ -157,5 +168,18 @@ mod tests {
         assert!(locks.one(4, Mode::Exclusive, Patience::Short).is_some());
         drop(first);
         assert!(locks.many(&StripeSet::ALL, Mode::Exclusive, Patience::Short).is_some());
+    }
+
+    #[test]
+    fn some_stripes_are_released_before_the_others() {
+        let locks = Locks::default();
+        let free = |stripe| locks.one(stripe, Mode::Exclusive, Patience::Short).is_some();
+        for mode in [Mode::Shared, Mode::Exclusive] {
+            let mut held = locks.many(&StripeSet::ALL, mode, Patience::Short).expect("all");
+            let mut kept = StripeSet::default();
+            [3, 64].into_iter().for_each(|stripe| kept.insert(stripe));
+            held.keep_only(&kept);
+            assert_eq!((0..STRIPES as u16).filter(|stripe| !free(*stripe)).collect::<Vec<_>>(), [3, 64]);
+        }
     }
 }

@@ -278,6 +278,8 @@ pub struct Spec {
     pub long: bool,
     /// The word that names an element of the key, where there is one: its row is asked for ahead.
     pub element: Option<u8>,
+    /// Reads the keys that it does not change through [`WriteCx::sources`] only: much work does not hold their locks.
+    pub reads_sources: bool,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -299,6 +301,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         locks_everything: false,
         long: false,
         element: None,
+        reads_sources: false,
     }
 }
 
@@ -398,6 +401,11 @@ impl Spec {
 
     pub const fn long(mut self) -> Spec {
         self.long = true;
+        self
+    }
+
+    pub const fn reads_sources(mut self) -> Spec {
+        self.reads_sources = true;
         self
     }
 

@@ -234,6 +234,8 @@ pub struct WriteCx<'a> {
     pub(super) txn: AnyWrite<'a>,
     /// Where versions are built; None where the handler runs for its reads alone.
     pub(super) engine: Option<&'a AnyEngine>,
+    /// Where sources are read from, if not from the transaction.
+    snapshot: Option<&'a AnySnapshot>,
     pub effects: Effects<'a>,
     arena: &'a mut Vec<u8>,
     tally: Tally,
@@ -246,7 +248,20 @@ impl<'a> WriteCx<'a> {
         engine: Option<&'a AnyEngine>,
         arena: &'a mut Vec<u8>,
     ) -> WriteCx<'a> {
-        WriteCx { env, txn, engine, arena, effects: Effects::default(), tally: Tally::default() }
+        let (effects, tally) = (Effects::default(), Tally::default());
+        WriteCx { env, txn, engine, snapshot: None, arena, effects, tally }
+    }
+
+    /// A context whose [`WriteCx::sources`] are those of a snapshot.
+    pub fn reading(mut self, snapshot: Option<&'a AnySnapshot>) -> WriteCx<'a> {
+        self.snapshot = snapshot;
+        self
+    }
+
+    /// The keys that a command reads in order to write others. Where much is read they are those of a snapshot, and
+    /// their locks are not held: what is read otherwise may have changed since.
+    pub fn sources(&mut self) -> Sources<'_, 'a> {
+        Sources(self)
     }
 
     /// Puts an element row. Metadata rows go through [`super::entry`].
@@ -282,6 +297,60 @@ impl<'a> WriteCx<'a> {
     /// The transaction, what must happen once it is committed, and what it found.
     pub fn finish(self) -> (AnyWrite<'a>, Effects<'a>, Tally) {
         (self.txn, self.effects, self.tally)
+    }
+}
+
+/// See [`WriteCx::sources`].
+pub struct Sources<'c, 'a>(&'c mut WriteCx<'a>);
+
+impl View for Sources<'_, '_> {
+    fn env(&self) -> &Env<'_> {
+        &self.0.env
+    }
+
+    fn arena(&mut self) -> &mut Vec<u8> {
+        self.0.arena
+    }
+
+    fn bytes(&self, span: Span) -> &[u8] {
+        self.0.bytes(span)
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.0.tally
+    }
+
+    fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+        let Some(snapshot) = self.0.snapshot else { return self.0.get(space, row) };
+        let start = self.0.arena.len();
+        let found = snapshot.get(space, row, self.0.arena)?;
+        Ok(found.then(|| Span { start, len: self.0.arena.len() - start }))
+    }
+
+    fn get_each(
+        &self,
+        space: Space,
+        rows: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        match self.0.snapshot {
+            Some(snapshot) => Ok(snapshot.get_many(space, rows, each)?),
+            None => self.0.get_each(space, rows, each),
+        }
+    }
+
+    fn scan_with(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        match self.0.snapshot {
+            Some(snapshot) => Ok(snapshot.scan(space, range, direction, limit, each)?),
+            None => self.0.scan_with(space, range, direction, limit, each),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ fn spaces(kind: Kind) -> &'static [Space] {
     }
 }
 
-/// Makes `to` hold what the live key `from` holds in rows, with this expiry (0: none). Memory holds a batch of rows,
+/// Makes `to` hold what the live key `from`, of the context's sources, holds in rows, with this expiry (0: none). Memory holds a batch of rows,
 /// whatever the size; many rows are copied on a worker.
 pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
     let Some(meta) = from.live() else { return Err(Error::NoSuchKey) };
@@ -44,7 +44,7 @@ pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_a
             _ => (old.clone(), collection_end(&old)),
         };
         let mut walk = Walk::over(*space, old.len(), start, end, Direction::Forward).whole();
-        while let Some(element) = walk.next(cx)? {
+        while let Some(element) = walk.next(&cx.sources())? {
             row.truncate(prefix_len);
             row.extend_from_slice(element.sub);
             build.put(cx, *space, &row, &[element.value])?;
