@@ -20,6 +20,7 @@ pub mod memory;
 pub mod object;
 pub mod scan;
 pub mod server;
+pub mod set;
 pub mod slowlog;
 pub mod string;
 pub mod zset;
@@ -48,6 +49,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     object::COMMANDS,
     scan::COMMANDS,
     server::COMMANDS,
+    set::COMMANDS,
     slowlog::COMMANDS,
     string::COMMANDS,
     zset::COMMANDS,

@@ -4,6 +4,7 @@ pub mod bits;
 pub mod collection;
 pub mod hash;
 pub mod list;
+pub mod set;
 pub mod string;
 pub mod zset;
 

@@ -35,6 +35,8 @@ mod protocol;
 mod rng;
 mod scan;
 mod server;
+mod set;
+mod set_algebra;
 mod startup;
 mod string;
 mod tables;

@@ -8,7 +8,7 @@ use crate::harness::{Options, Program, Server, pool};
 use crate::value::Value;
 
 /// Of another time or place than redis-server 7.0: only here.
-const ONLY_HERE: &[&str] = &["client|no-touch", "client|setinfo"];
+const ONLY_HERE: &[&str] = &["client|no-touch", "client|setinfo", "sdiffcard", "sunioncard"];
 
 /// With an option of a later version, and so with any number of words.
 const WIDER: &[&str] = &["zrank", "zrevrank"];

@@ -1,6 +1,6 @@
 //! Hashes.
 
-mod random;
+pub mod random;
 
 #[cfg(test)]
 mod tests;

@@ -47,7 +47,7 @@ pub fn hrandfield(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 }
 
 /// How many are asked for; below zero with repeats. Redis wants to be able to turn the sign.
-fn picks(count: i64) -> Result<i64> {
+pub fn picks(count: i64) -> Result<i64> {
     if count == i64::MIN {
         return Err(Error::reply(format!(
             "ERR value is out of range, value must between {} and {}",

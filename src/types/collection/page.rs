@@ -34,20 +34,33 @@ pub fn page(
     cx.env().light_or_offload(count.min(size), Env::LIGHT_ROWS)?;
     // A number that no walk returns is behind everything.
     let Some(from) = cursor.checked_mul(1 << SHIFT) else { return Ok(0) };
-    let (start, end) = (collection.place(&from.to_be_bytes()), collection.bounds().1);
+    let (mut start, end) = (collection.place(&from.to_be_bytes()), collection.bounds().1);
     let mut left = count.max(1);
     let mut last = None;
     let mut next = 0;
-    collection.each_between(cx, &start, &end, usize::MAX, &mut |element| {
-        let here = element.hash() >> SHIFT;
-        if left == 0 && last != Some(here) {
-            next = here;
-            return ControlFlow::Break(());
+    loop {
+        // One more than wanted tells where to go on; what shares a cursor with the last one takes a further round.
+        let limit = left.saturating_add(1);
+        let mut seen = 0;
+        let mut place = start.clone();
+        collection.each_between(cx, &start, &end, limit, &mut |element| {
+            let here = element.hash() >> SHIFT;
+            if left == 0 && last != Some(here) {
+                next = here;
+                return ControlFlow::Break(());
+            }
+            seen += 1;
+            last = Some(here);
+            left = left.saturating_sub(1);
+            visit(element);
+            place.truncate(collection.prefix().len());
+            place.extend_from_slice(element.sub);
+            ControlFlow::Continue(())
+        })?;
+        if next != 0 || seen < limit {
+            return Ok(next);
         }
-        last = Some(here);
-        left = left.saturating_sub(1);
-        visit(element);
-        ControlFlow::Continue(())
-    })?;
-    Ok(next)
+        place.push(0);
+        start = place;
+    }
 }

@@ -96,6 +96,12 @@ impl Walk {
         Ok(self.rows.get(self.at).map(|row| self.element(row)))
     }
 
+    /// The element the walk stands before, if it is in memory: what [`Walk::peek`] has shown.
+    #[inline]
+    pub fn head(&self) -> Option<Element<'_>> {
+        self.rows.get(self.at).map(|row| self.element(row))
+    }
+
     /// Steps over the element that was peeked at.
     pub fn skip(&mut self) {
         self.at += 1;
@@ -122,9 +128,19 @@ impl Walk {
         let mut place = RowKey::from_slice(self.start.get(..self.prefix_len).unwrap_or_default());
         place.extend_from_slice(sub);
         if place > self.start {
+            if self.is_far(sub) {
+                self.step = FIRST_STEP;
+            }
             self.start = place;
-            self.step = FIRST_STEP;
         }
+    }
+
+    /// Whether a place behind the rows of the step is further away than they reach. Who seeks no further reads on.
+    fn is_far(&self, sub: &[u8]) -> bool {
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return false };
+        let (first, last) = (self.element(first).hash(), self.element(last).hash());
+        let place = Element { sub, value: &[] }.hash();
+        place.saturating_sub(last) > last.saturating_sub(first)
     }
 
     fn element(&self, row: &Row) -> Element<'_> {

@@ -112,6 +112,11 @@ fn differential_list() {
 }
 
 #[test]
+fn differential_set() {
+    differential("set", Some(11_000_000), &[&grammar::SET], 20);
+}
+
+#[test]
 fn differential_keys() {
     differential("keys", Some(3_000_000), &[&grammar::KEYS], 20);
 }

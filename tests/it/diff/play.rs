@@ -21,6 +21,8 @@ pub enum Step {
     Walk(Args),
     /// Random elements: the command, the key and more; how many came, how many differ, and how many there are.
     Pick(Args),
+    /// As [`Step::Pick`] where elements are taken out; the key is deleted behind it, because what stays is left to chance.
+    Pop(Args),
     /// RANDOMKEY: nil, or some key that exists.
     RandomKey,
     /// How many keys there are, once what has expired is gone: KEYS and DBSIZE must come to agree.
@@ -48,6 +50,7 @@ impl Step {
                 format!("{} 0 {}", words(command), words(options)).trim_end().to_owned()
             }
             Step::Pick(args) => words(args),
+            Step::Pop(args) => format!("{} | DEL {}", words(args), word(&args[1])),
             Step::RandomKey => "RANDOMKEY".into(),
             Step::Count => "KEYS * | DBSIZE".into(),
             Step::Expiring(args) => format!("{} | !time {EXPIRING_MS}", words(args)),
@@ -146,6 +149,7 @@ fn special(conn: &mut Conn, step: &Step) -> Outcome {
         Step::ScanAll(options) => scan_all(conn, options),
         Step::Walk(args) => walk(conn, args),
         Step::Pick(args) => pick(conn, args),
+        Step::Pop(args) => pop(conn, args),
         Step::RandomKey => match conn.try_call(&["RANDOMKEY"]) {
             Ok(Value::Bulk(key)) => conn.try_call(&[b"EXISTS".to_vec(), key]).into(),
             other => other.into(),
@@ -209,7 +213,12 @@ fn walk(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
 }
 
 /// How to ask whether elements are there.
-const ASK: &[(&[u8], &[u8])] = &[(b"HRANDFIELD", b"HMGET"), (b"ZRANDMEMBER", b"ZMSCORE")];
+const ASK: &[(&[u8], &[u8])] = &[
+    (b"HRANDFIELD", b"HMGET"),
+    (b"ZRANDMEMBER", b"ZMSCORE"),
+    (b"SRANDMEMBER", b"SMISMEMBER"),
+    (b"SPOP", b"SMISMEMBER"),
+];
 
 fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
     let reply = match conn.try_call(args) {
@@ -219,7 +228,7 @@ fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
     let with_values = args.get(3).is_some_and(|word| word == b"WITHVALUES" || word == b"WITHSCORES");
     let names: Vec<Vec<u8>> = match &reply {
         Value::Bulk(name) => vec![name.clone()],
-        Value::Array(items) => {
+        Value::Array(items) | Value::Set(items) => {
             let flat = items.iter().flat_map(|item| item.items().unwrap_or(std::slice::from_ref(item)));
             let names = flat.step_by(if with_values { 2 } else { 1 });
             names.filter_map(|name| name.bytes().map(<[u8]>::to_vec)).collect()
@@ -244,6 +253,18 @@ fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
         there += usize::from(found);
     }
     Outcome::Reply(Value::Array([names.len(), different, there].map(|n| Value::Int(n as i64)).to_vec()))
+}
+
+fn pop(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
+    let Outcome::Reply(picked) = pick(conn, args) else { return Outcome::Broken("no picks".into()) };
+    let mut rest = Vec::new();
+    for command in ["TYPE", "SCARD", "PERSIST", "DEL"] {
+        match conn.try_call(&[command.as_bytes(), &args[1]]) {
+            Ok(reply) => rest.push(reply),
+            Err(why) => return Err(why).into(),
+        }
+    }
+    Outcome::Reply(Value::Array([vec![picked], rest].concat()))
 }
 
 fn count(conn: &mut Conn) -> Outcome {

@@ -8,6 +8,7 @@
 mod families;
 mod hash;
 mod list;
+mod set;
 mod values;
 mod zset;
 
@@ -16,6 +17,7 @@ use crate::rng::Rng;
 pub use families::{BITS, CONNECTION, KEYS, STRING};
 pub use hash::HASH;
 pub use list::LIST;
+pub use set::SET;
 use values::*;
 pub use zset::ZSET;
 
@@ -44,13 +46,15 @@ fn no_holes(_: &mut Rng, _: &str) -> Option<Filling> {
     None
 }
 
-pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &KEYS, &CONNECTION, &ZSET];
+pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &CONNECTION, &ZSET];
 
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
 /// Not these: what is still right of them may answer with what differs from server to server.
-const KEPT_WHOLE: &[&[u8]] =
-    &[b"SCAN", b"HSCAN", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG", b"MEMORY", b"LATENCY", b"COMMAND"];
+const KEPT_WHOLE: &[&[u8]] = &[
+    b"SCAN", b"HSCAN", b"SSCAN", b"SPOP", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG", b"MEMORY", b"LATENCY",
+    b"COMMAND",
+];
 
 pub fn is_kept_whole(args: &Args) -> bool {
     KEPT_WHOLE.contains(&args[0].as_slice())
@@ -83,6 +87,7 @@ fn step(rng: &mut Rng, template: &str) -> Step {
         b"!scan" => Step::ScanAll(args.split_off(1)),
         b"!walk" => Step::Walk(args.split_off(1)),
         b"!pick" => Step::Pick(args.split_off(1)),
+        b"!pop" => Step::Pop(args.split_off(1)),
         b"!random" => Step::RandomKey,
         b"!count" => Step::Count,
         b"!short" => Step::Expiring(vec![

@@ -1,0 +1,144 @@
+//! What a set is: members, each in a row of its own that holds nothing else.
+
+pub mod algebra;
+mod pop;
+pub mod store;
+
+use std::ops::ControlFlow;
+
+pub use pop::{pop, pop_one};
+
+use super::collection::{Collection, random};
+use crate::encoding::meta::Kind;
+use crate::error::Result;
+use crate::keyspace::{Env, View, WriteCx, draws};
+use crate::number;
+
+/// Shows a member.
+pub type Visit<'v> = &'v mut dyn FnMut(&[u8]);
+
+/// The set that a key holds, for reading.
+pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Option<Collection<'k>>> {
+    Collection::find(cx, key, Kind::Set)
+}
+
+/// Adds members and returns how many of them are new.
+pub fn add<'a>(
+    cx: &mut WriteCx<'_>,
+    key: &[u8],
+    members: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> Result<u64> {
+    cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
+    let mut all = Collection::open_or_create(cx, key, Kind::Set)?;
+    let before = all.size();
+    for member in members {
+        if all.put(cx, member, &[])? {
+            note_kind(&mut all, member);
+        }
+    }
+    all.save(cx)?;
+    Ok(all.size() - before)
+}
+
+/// Redis's compact form holds integers only.
+#[inline]
+fn note_kind(all: &mut Collection<'_>, member: &[u8]) {
+    if !all.has_grown() && number::parse_i64(member).is_none() {
+        all.grow();
+    }
+}
+
+/// Removes members and returns how many were there.
+pub fn remove<'a>(
+    cx: &mut WriteCx<'_>,
+    key: &[u8],
+    members: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> Result<u64> {
+    cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
+    let Some(mut all) = Collection::open(cx, key, Kind::Set)? else { return Ok(0) };
+    let before = all.size();
+    for member in members {
+        all.delete(cx, member)?;
+        if all.is_empty() {
+            break;
+        }
+    }
+    all.save(cx)?;
+    Ok(before - all.size())
+}
+
+/// Moves a member from one set to another; whether it was there.
+pub fn move_member(cx: &mut WriteCx<'_>, from: &[u8], to: &[u8], member: &[u8]) -> Result<bool> {
+    let Some(mut source) = Collection::open(cx, from, Kind::Set)? else { return Ok(false) };
+    if from == to {
+        return source.has(cx, member);
+    }
+    let mut target = Collection::open_or_create(cx, to, Kind::Set)?;
+    if !source.delete(cx, member)? {
+        return Ok(false);
+    }
+    if target.put(cx, member, &[])? {
+        note_kind(&mut target, member);
+    }
+    source.save(cx)?;
+    target.save(cx)?;
+    Ok(true)
+}
+
+pub fn has(cx: &mut impl View, key: &[u8], member: &[u8]) -> Result<bool> {
+    find(cx, key)?.map_or(Ok(false), |mut all| all.has(cx, member))
+}
+
+/// Tells of each member whether it is there, in order.
+pub fn has_each<'a>(
+    cx: &mut impl View,
+    key: &[u8],
+    members: impl ExactSizeIterator<Item = &'a [u8]>,
+    each: &mut dyn FnMut(bool),
+) -> Result<()> {
+    cx.env().light_or_offload(members.len(), Env::LIGHT_ROWS)?;
+    match find(cx, key)? {
+        Some(mut all) => all.get_each(cx, members, &mut |found| each(found.is_some())),
+        None => {
+            members.for_each(|_| each(false));
+            Ok(())
+        }
+    }
+}
+
+pub fn len(cx: &mut impl View, key: &[u8]) -> Result<u64> {
+    Ok(find(cx, key)?.map_or(0, |all| all.size()))
+}
+
+/// Shows every member.
+pub fn each(cx: &impl View, all: &Collection<'_>, visit: Visit<'_>) -> Result<()> {
+    all.light(cx.env())?;
+    all.each(cx, &mut |element| {
+        visit(element.member());
+        ControlFlow::Continue(())
+    })
+}
+
+/// How members are picked at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pick {
+    One,
+    /// So many different ones, or all.
+    Distinct(u64),
+    /// So many, each from all.
+    Repeated(u64),
+}
+
+/// Shows members picked at random.
+pub fn pick(cx: &impl View, all: &Collection<'_>, how: Pick, visit: Visit<'_>) -> Result<()> {
+    let mut random = draws(cx.env().random);
+    match how {
+        Pick::One => random::one(cx, all, &mut random, &mut |element| visit(element.member())),
+        Pick::Distinct(count) => {
+            random::distinct(cx, all, count, &mut random, &mut |element| visit(element.member()))
+        }
+        Pick::Repeated(count) => {
+            random::repeated(cx, all, count, &mut random, &mut |element| visit(element.member()))
+        }
+    }
+}
