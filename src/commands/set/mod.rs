@@ -35,6 +35,7 @@ const TOTAL: &str = "O(N) at worst, where N is the number of members of all sets
 
 pub const COMMANDS: &[Spec] = &[
     write("sadd", Arity::AtLeast(3), Keys::at(1, INSERT), sadd)
+        .element_at(2)
         .group(Group::Set)
         .element_at(2)
         .denyoom()
@@ -85,6 +86,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(SMALLEST)
         .summary("Stores what all the sets have; replies with the number of members."),
     read("sismember", Arity::Exactly(3), Keys::at(1, LOOK), sismember)
+        .element_at(2)
         .group(Group::Set)
         .element_at(2)
         .fast()
@@ -124,6 +126,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of members that are returned, whatever the size of the set.")
         .summary("Picks members of a set at random."),
     write("srem", Arity::AtLeast(3), Keys::at(1, REMOVE), srem)
+        .element_at(2)
         .group(Group::Set)
         .element_at(2)
         .fast()
