@@ -22,6 +22,7 @@ pub mod scan;
 pub mod server;
 pub mod set;
 pub mod slowlog;
+pub mod sort;
 pub mod string;
 pub mod zset;
 
@@ -51,6 +52,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     server::COMMANDS,
     set::COMMANDS,
     slowlog::COMMANDS,
+    sort::COMMANDS,
     string::COMMANDS,
     zset::COMMANDS,
 ];

@@ -47,6 +47,12 @@ pub struct Call<'a> {
     pub located: Located,
 }
 
+impl Call<'_> {
+    fn run(&self) -> Run {
+        self.command.spec.run_of(self.words)
+    }
+}
+
 /// Why a command has to go to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
@@ -134,7 +140,7 @@ impl Lane {
 
     /// Much work: on snapshots as far as that goes, so that locks are held for as short as can be.
     fn run_heavy(&mut self, call: Call<'_>) -> Result<(Reply, bool)> {
-        match call.command.spec.run {
+        match call.run() {
             Run::Read(handler) => self.read_snapshot(call, handler).map(|reply| (reply, false)),
             Run::Write(handler) if call.command.spec.reads_sources => self.write_from_snapshot(call, handler),
             _ => {
@@ -167,7 +173,7 @@ impl Lane {
         let env = env.ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
         self.arena.clear();
-        let reply = match call.command.spec.run {
+        let reply = match call.run() {
             Run::Read(handler) => {
                 let source = Source::Live(self.node.engine.begin_read(Wait::Allowed));
                 handler(&mut ReadCx::new(env, source, &mut self.arena), args)
@@ -207,12 +213,12 @@ impl Lane {
         place: Place,
     ) -> Result<Option<(Reply, bool)>> {
         let Lane { node, counters, arena, random } = self;
-        let mode = if call.command.spec.is_write() { Mode::Exclusive } else { Mode::Shared };
+        let mode = if matches!(call.run(), Run::Write(_)) { Mode::Exclusive } else { Mode::Shared };
         let Some((_held, located)) = lock(node, &call, mode, patience) else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
         let env = node.env(&call, place, *random, located).ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
-        match call.command.spec.run {
+        match call.run() {
             Run::Read(handler) => {
                 let source = Source::Live(node.engine.begin_read(wait));
                 read(counters, arena, env, source, handler, args).map(|reply| Some((reply, false)))

@@ -131,6 +131,37 @@ pub enum Find {
     Range { last: i16, step: u16 },
     /// A count at the begin position, the keys right behind it.
     Counted,
+    /// Behind an option that may stand anywhere from the begin position on; the last one counts.
+    Behind(&'static KeyOption),
+    /// Nobody can tell before the command runs.
+    Unknown,
+}
+
+/// An option that names a key.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeyOption {
+    pub word: &'static str,
+    /// The other options that have words behind them, and how many.
+    pub others: &'static [(&'static str, usize)],
+}
+
+impl KeyOption {
+    /// Where the key stands in a command whose options begin at `first`.
+    fn find(&self, first: usize, words: tarn_resp::Args<'_>) -> Option<usize> {
+        let mut found = None;
+        let mut at = first;
+        while let Some(word) = words.get(at) {
+            let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+            if is(self.word) && at + 1 < words.len() {
+                found = Some(at + 1);
+                at += 1;
+            } else if let Some((_, count)) = self.others.iter().find(|(name, _)| is(name)) {
+                at += count;
+            }
+            at += 1;
+        }
+        found
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,14 +174,14 @@ pub struct KeySpec {
     pub note: &'static str,
 }
 
-/// The keys of a command: none, or one or two specs.
+/// The keys of a command: none, or up to three specs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keys {
-    specs: [Option<KeySpec>; 2],
+    specs: [Option<KeySpec>; 3],
 }
 
 impl Keys {
-    pub const NONE: Keys = Keys { specs: [None, None] };
+    pub const NONE: Keys = Keys { specs: [None, None, None] };
 
     /// One key at a position.
     pub const fn at(first: u16, flags: KeyFlags) -> Keys {
@@ -158,15 +189,33 @@ impl Keys {
     }
 
     pub const fn range(first: u16, last: i16, step: u16, flags: KeyFlags) -> Keys {
-        Keys { specs: [Some(KeySpec { first, find: Find::Range { last, step }, flags, note: "" }), None] }
+        Keys::of(first, Find::Range { last, step }, flags)
     }
 
     pub const fn counted(at: u16, flags: KeyFlags) -> Keys {
-        Keys { specs: [Some(KeySpec { first: at, find: Find::Counted, flags, note: "" }), None] }
+        Keys::of(at, Find::Counted, flags)
     }
 
+    /// The key behind an option, wherever it stands from a position on.
+    pub const fn behind(option: &'static KeyOption, first: u16, flags: KeyFlags) -> Keys {
+        Keys::of(first, Find::Behind(option), flags)
+    }
+
+    /// Keys that show only when the command runs.
+    pub const fn unknown(flags: KeyFlags) -> Keys {
+        Keys::of(1, Find::Unknown, flags)
+    }
+
+    const fn of(first: u16, find: Find, flags: KeyFlags) -> Keys {
+        Keys { specs: [Some(KeySpec { first, find, flags, note: "" }), None, None] }
+    }
+
+    /// With the first spec of others.
     pub const fn and(self, other: Keys) -> Keys {
-        Keys { specs: [self.specs[0], other.specs[0]] }
+        match self.specs {
+            [first, None, _] => Keys { specs: [first, other.specs[0], None] },
+            [first, second, _] => Keys { specs: [first, second, other.specs[0]] },
+        }
     }
 
     /// Adds what the flags of the first spec cannot say.
@@ -182,13 +231,15 @@ impl Keys {
     }
 
     pub fn is_none(&self) -> bool {
-        self.specs == [None, None]
+        self.specs == [None, None, None]
     }
 
     /// The position of the one key of a command with one key at a fixed place: the common case, decided quickly.
     pub fn single(&self) -> Option<usize> {
         match self.specs {
-            [Some(KeySpec { first, find: Find::Range { last, .. }, .. }), None] if last == first as i16 => {
+            [Some(KeySpec { first, find: Find::Range { last, .. }, .. }), None, None]
+                if last == first as i16 =>
+            {
                 Some(usize::from(first))
             }
             _ => None,
@@ -214,6 +265,11 @@ impl Keys {
                     let room = words.len().saturating_sub(first + 1);
                     (first + 1, first + 1 + usize::try_from(count).unwrap_or(0).min(room), 1)
                 }
+                Find::Behind(option) => {
+                    let found = option.find(first, words);
+                    (found.unwrap_or(0), found.map_or(0, |at| at + 1), 1)
+                }
+                Find::Unknown => (0, 0, 1),
             };
             (first..end).step_by(step.max(1)).map(move |at| (at, spec))
         })
@@ -272,6 +328,9 @@ pub struct Spec {
     pub internal: bool,
     pub run: Run,
     pub subcommands: &'static [Spec],
+    /// What runs instead where no key is named that would be written: over a snapshot if it is much, without keeping
+    /// others from the keys.
+    pub read_only: Option<ReadFn>,
     /// Takes every stripe: changes which rows belong to which database, or must not see a commit half-way.
     pub locks_everything: bool,
     /// Walks much: always runs on a worker, over a snapshot.
@@ -298,6 +357,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         internal: false,
         run,
         subcommands: &[],
+        read_only: None,
         locks_everything: false,
         long: false,
         element: None,
@@ -389,6 +449,11 @@ impl Spec {
         self
     }
 
+    pub const fn read_only(mut self, run: ReadFn) -> Spec {
+        self.read_only = Some(run);
+        self
+    }
+
     pub const fn locks_everything(mut self) -> Spec {
         self.locks_everything = true;
         self
@@ -418,7 +483,49 @@ impl Spec {
         self.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.name.as_bytes()))
     }
 
+    /// What runs this very command.
+    pub fn run_of(&self, words: tarn_resp::Args<'_>) -> Run {
+        match self.read_only {
+            Some(read) if self.keys.positions(words).all(|(_, key)| key.flags.has(KeyFlags::RO)) => {
+                Run::Read(read)
+            }
+            _ => self.run,
+        }
+    }
+
     pub fn is_write(&self) -> bool {
         matches!(self.run, Run::Write(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarn_resp::OwnedArgs;
+
+    use super::*;
+
+    #[test]
+    fn a_key_behind_an_option_is_found_wherever_it_stands() {
+        const STORE: KeyOption = KeyOption { word: "STORE", others: &[("BY", 1), ("LIMIT", 2)] };
+        let keys = Keys::at(1, KeyFlags::RO).and(Keys::unknown(KeyFlags::RO)).and(Keys::behind(
+            &STORE,
+            2,
+            KeyFlags::OW,
+        ));
+        for (line, positions) in [
+            ("sort k", &[1][..]),
+            ("sort k store d", &[1, 3]),
+            ("sort k STORE", &[1]),
+            ("sort k by store x", &[1]),
+            ("sort k limit 0 store store d", &[1, 6]),
+            ("sort k store a asc store b", &[1, 6]),
+            ("sort k store store", &[1, 3]),
+            ("sort", &[]),
+        ] {
+            let words: OwnedArgs = line.split(' ').collect();
+            let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();
+            assert_eq!(found, positions, "{line}");
+        }
+        assert!(keys.single().is_none() && Keys::at(1, KeyFlags::RO).single() == Some(1));
     }
 }

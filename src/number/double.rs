@@ -32,6 +32,15 @@ pub fn parse_bound(text: &[u8]) -> Option<f64> {
     (read.len == text.len() && !read.value.is_nan()).then_some(read.value)
 }
 
+/// What elements are sorted by: as a bound, but nothing that is out of range or loses digits next to zero.
+pub fn parse_weight(text: &[u8]) -> Option<f64> {
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    let read = prefix(text);
+    let is_exact = !read.value.is_subnormal() || text.iter().any(|byte| matches!(byte, b'x' | b'X'));
+    let is_whole = read.len == text.len();
+    (is_whole && is_exact && !read.out_of_range && !read.value.is_nan()).then_some(read.value)
+}
+
 fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -236,6 +245,16 @@ mod tests {
         }
         assert!(parse(b"-0").is_some_and(f64::is_sign_negative));
         assert!(parse(b"-0x0").is_some_and(f64::is_sign_negative));
+    }
+
+    #[test]
+    fn weights_are_within_range() {
+        for text in ["", "1\0x", " 1", "0x1p-1074", "-inf", "2.2250738585072014e-308"] {
+            assert!(parse_weight(text.as_bytes()).is_some(), "{text:?}");
+        }
+        for text in [" ", "1 ", "nan", "1e400", "-1e400", "1e-400", "1e-310", "0x1p-1075", "a"] {
+            assert_eq!(parse_weight(text.as_bytes()), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -85,7 +85,8 @@ pub fn get(cx: &mut impl View, key: &[u8], field: &[u8]) -> Result<Option<Span>>
     value(cx, &mut all, field)
 }
 
-fn value(cx: &mut impl View, all: &mut Collection<'_>, field: &[u8]) -> Result<Option<Span>> {
+/// A field's value, in the arena, of a hash that is open.
+pub fn value(cx: &mut impl View, all: &mut Collection<'_>, field: &[u8]) -> Result<Option<Span>> {
     let Some(row) = all.get(cx, field)? else { return Ok(None) };
     let (_, head_len) = hash::Head::decode(cx.bytes(row))?;
     Ok(Some(row.behind(head_len)))

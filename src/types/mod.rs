@@ -5,7 +5,9 @@ pub mod collection;
 pub mod hash;
 pub mod list;
 pub mod set;
+pub mod sort;
 pub mod string;
+pub mod strings;
 pub mod zset;
 
 use crate::encoding::meta::Body;

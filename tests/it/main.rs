@@ -37,6 +37,7 @@ mod scan;
 mod server;
 mod set;
 mod set_algebra;
+mod sort;
 mod startup;
 mod string;
 mod tables;

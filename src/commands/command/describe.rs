@@ -32,7 +32,7 @@ const CATEGORIES: &[(&str, &str)] = &[
 pub fn describe(command: &'static Registered) -> Reply {
     let spec = command.spec;
     let mut flags = spec.flags;
-    if spec.keys.specs().any(|keys| keys.find == Find::Counted) {
+    if spec.keys.specs().any(|keys| !matches!(keys.find, Find::Range { .. })) {
         flags = flags.or(Flags::MOVABLE_KEYS);
     }
     let (first, last, step) = legacy_range(&spec.keys);
@@ -91,7 +91,7 @@ fn legacy_range(keys: &Keys) -> (i64, i64, i64) {
         .specs()
         .filter_map(|spec| match spec.find {
             Find::Range { last, step } => Some((i64::from(spec.first), i64::from(last), i64::from(step))),
-            Find::Counted => None,
+            Find::Counted | Find::Behind(_) | Find::Unknown => None,
         })
         .collect();
     match ranges.as_slice() {
@@ -114,6 +114,11 @@ fn key_spec(spec: &KeySpec) -> Reply {
         Reply::Map(vec![named("type", Reply::text(kind)), named("spec", Reply::Map(of))])
     };
     let number = |name: &'static str, n: i64| named(name, Reply::Integer(n));
+    let unknown = || typed("unknown", Vec::new());
+    let begin = match spec.find {
+        Find::Behind(_) | Find::Unknown => unknown(),
+        _ => typed("index", vec![number("index", i64::from(spec.first))]),
+    };
     let find = match spec.find {
         Find::Range { last, step } => {
             let (first, last) = (i64::from(spec.first), i64::from(last));
@@ -127,13 +132,15 @@ fn key_spec(spec: &KeySpec) -> Reply {
         Find::Counted => {
             typed("keynum", vec![number("keynumidx", 0), number("firstkey", 1), number("keystep", 1)])
         }
+        // Redis has no words for it either.
+        Find::Behind(_) | Find::Unknown => unknown(),
     };
     let mut map = Vec::with_capacity(4);
     if !spec.note.is_empty() {
         map.push(named("notes", Reply::text(spec.note)));
     }
     map.push(named("flags", Reply::Set(spec.flags.words().map(Reply::Simple).collect())));
-    map.push(named("begin_search", typed("index", vec![number("index", i64::from(spec.first))])));
+    map.push(named("begin_search", begin));
     map.push(named("find_keys", find));
     Reply::Map(map)
 }

@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 use super::{Draft, End, List, MISSING};
 use crate::error::Result;
 use crate::keyspace::{Env, View, WriteCx};
-use crate::types::collection::{MAX_STEP_BYTES, MAX_STEP_ROWS};
+use crate::types::strings::Strings;
 
 /// What the rows that an edit puts and deletes may come to, in bytes. Memory holds them twice: in the hand and in the transaction.
 pub const MAX_EDIT_BYTES: usize = 8 << 20;
@@ -21,37 +21,6 @@ pub(super) const ROW_BYTES: usize = 64;
 pub enum Side {
     Before,
     After,
-}
-
-/// Elements in the hand, one behind the other.
-#[derive(Debug, Default)]
-struct Held {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Held {
-    fn push(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn len(&self) -> u64 {
-        self.ends.len() as u64
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.ends.iter().scan(0, |start, end| {
-            let value = self.bytes.get(*start..*end).unwrap_or_default();
-            *start = *end;
-            Some(value)
-        })
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
 }
 
 /// The elements that are to be removed: where they are, and the longest run of places without any of them.
@@ -121,8 +90,8 @@ impl List<'_> {
             return Ok(count);
         };
         // Both sides close up to the run, which stays where it is.
-        let new_start = run.start - left.len();
-        let new_end = run.end + right.len();
+        let new_start = run.start - left.len() as u64;
+        let new_end = run.end + right.len() as u64;
         self.put_all(cx, self.index(new_start)?, &left);
         self.put_all(cx, self.index(run.end)?, &right);
         self.delete_all(cx, 0..new_start)?;
@@ -229,8 +198,8 @@ impl List<'_> {
         places: Range<u64>,
         budget: &mut usize,
         stays: &dyn Fn(u64, &[u8]) -> bool,
-    ) -> Result<Option<Held>> {
-        let mut held = Held::default();
+    ) -> Result<Option<Strings>> {
+        let mut held = Strings::default();
         let mut fits = true;
         self.each(cx, places, End::Left, &mut |place, value| {
             if !stays(place, value) {
@@ -252,7 +221,7 @@ impl List<'_> {
     }
 
     /// Puts elements from a row on.
-    fn put_all(&mut self, cx: &mut WriteCx<'_>, start: u64, held: &Held) {
+    fn put_all(&mut self, cx: &mut WriteCx<'_>, start: u64, held: &Strings) {
         for (index, value) in (start..).zip(held.iter()) {
             self.put(cx, index, value);
         }
@@ -276,15 +245,11 @@ impl List<'_> {
     ) -> Result<()> {
         let expire_at_ms = self.rows.entry.expire_at_ms();
         let mut draft = Draft::begin(cx, self.rows.entry.clone(), len)?;
-        let mut held = Held::default();
+        let mut held = Strings::default();
         let mut at = places.start;
         while at < places.end {
             held.clear();
-            self.scan(cx, at..places.end, End::Left, &mut |_, value| {
-                held.push(value);
-                let full = held.len() == MAX_STEP_ROWS as u64 || held.bytes.len() >= MAX_STEP_BYTES;
-                if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })?;
+            self.read_step(cx, &mut (at..places.end), End::Left, &mut held)?;
             for value in held.iter() {
                 edit(&mut draft, cx, at, value)?;
                 at += 1;

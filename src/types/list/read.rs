@@ -10,6 +10,8 @@ use crate::encoding::list::{INDEX_LEN, push_index, read_index};
 use crate::encoding::rows::RowKey;
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Place, View};
+use crate::types::collection::{MAX_STEP_BYTES, MAX_STEP_ROWS};
+use crate::types::strings::Strings;
 
 /// Elements of the first step; each further one is four times as long. Who finds soon what he looks for has read little.
 const FIRST_STEP: u64 = 16;
@@ -112,6 +114,31 @@ impl List<'_> {
             None if broken || seen == places.end - places.start => Ok(()),
             None => Err(MISSING),
         }
+    }
+
+    /// Moves the next elements of these places, from one end of them or from the other, to `step`: for who writes between steps.
+    pub fn read_step(
+        &self,
+        cx: &impl View,
+        left: &mut Range<u64>,
+        from: End,
+        step: &mut Strings,
+    ) -> Result<()> {
+        let mut gather = |_, value: &[u8]| {
+            step.push(value);
+            let full = step.len() == MAX_STEP_ROWS || step.bytes() >= MAX_STEP_BYTES;
+            if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        if self.len() > SINGLE_READS {
+            self.scan(cx, left.clone(), from, &mut gather)?;
+        } else {
+            self.each(cx, left.clone(), from, &mut gather)?;
+        }
+        match from {
+            End::Left => left.start += step.len() as u64,
+            End::Right => left.end -= step.len() as u64,
+        }
+        Ok(())
     }
 
     fn row_at(&self, place: u64) -> Result<RowKey> {

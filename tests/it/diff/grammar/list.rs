@@ -68,10 +68,12 @@ fn holes(rng: &mut Rng, hole: &str) -> Option<Filling> {
             2 => rng.between(-2, 1_200).to_string().into_bytes(),
             _ => rng.between(0, 6).to_string().into_bytes(),
         }]),
-        "side" => word(*rng.weighted(&[(10, "BEFORE"), (10, "AFTER"), (1, "after"), (1, "NEAR")])),
-        "end" => word(*rng.weighted(&[(10, "LEFT"), (10, "RIGHT"), (1, "left"), (1, "UP")])),
-        "keys_counted" => Filling::Template(*rng.pick(&["1 {key}", "2 {key} {key}", "3 {key} {key} {key}"])),
-        "lpos_option" => Filling::Template(*rng.weighted(&[
+        "side" => word(rng.weighted::<&str>(&[(10, "BEFORE"), (10, "AFTER"), (1, "after"), (1, "NEAR")])),
+        "end" => word(rng.weighted::<&str>(&[(10, "LEFT"), (10, "RIGHT"), (1, "left"), (1, "UP")])),
+        "keys_counted" => {
+            Filling::Template(rng.pick::<&str>(&["1 {key}", "2 {key} {key}", "3 {key} {key} {key}"]))
+        }
+        "lpos_option" => Filling::Template(rng.weighted::<&str>(&[
             (8, "RANK {rank}"),
             (8, "COUNT {list_count}"),
             (6, "MAXLEN {list_count}"),

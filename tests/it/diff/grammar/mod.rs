@@ -9,6 +9,7 @@ mod families;
 mod hash;
 mod list;
 mod set;
+mod sort;
 mod values;
 mod zset;
 
@@ -18,6 +19,7 @@ pub use families::{BITS, CONNECTION, KEYS, STRING};
 pub use hash::HASH;
 pub use list::LIST;
 pub use set::SET;
+pub use sort::SORT;
 use values::*;
 pub use zset::ZSET;
 
@@ -46,14 +48,16 @@ fn no_holes(_: &mut Rng, _: &str) -> Option<Filling> {
     None
 }
 
-pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &CONNECTION, &ZSET];
+pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &SORT, &KEYS, &CONNECTION, &ZSET];
+/// Those that may meet in one script: not SORT, see there.
+pub const MIXED: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &CONNECTION, &ZSET];
 
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
 /// Not these: what is still right of them may answer with what differs from server to server.
 const KEPT_WHOLE: &[&[u8]] = &[
-    b"SCAN", b"HSCAN", b"SSCAN", b"SPOP", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG", b"MEMORY", b"LATENCY",
-    b"COMMAND",
+    b"SCAN", b"HSCAN", b"SSCAN", b"SPOP", b"SORT", b"SORT_RO", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG",
+    b"MEMORY", b"LATENCY", b"COMMAND",
 ];
 
 pub fn is_kept_whole(args: &Args) -> bool {
