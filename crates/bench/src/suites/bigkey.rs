@@ -23,7 +23,7 @@ const PICKS: u64 = 20_000;
 
 pub fn run(args: &Args) -> Result<Vec<Check>> {
     let elements = if args.quick { ELEMENTS / 10 } else { ELEMENTS };
-    let server = Server::under_test(args, &["--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"])?;
+    let server = Server::under_test(args, &["--slowlog-log-slower-than", "0", "--slowlog-max-len", "50000"])?;
     let mut bench = Bench {
         client: server.client()?,
         server,
@@ -149,7 +149,7 @@ impl Bench {
 
     /// What the server itself needed for the last command of this name.
     fn server_micros(&mut self, name: &str) -> Result<f64> {
-        let Reply::Array(entries) = self.client.call(&[b"SLOWLOG", b"GET", b"64"])? else {
+        let Reply::Array(entries) = self.client.call(&[b"SLOWLOG", b"GET", b"-1"])? else {
             return Err("SLOWLOG GET is not an array".into());
         };
         for entry in entries {
