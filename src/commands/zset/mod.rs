@@ -56,6 +56,7 @@ const DIFF_COST: &str =
 
 pub const COMMANDS: &[Spec] = &[
     changes("zadd", Arity::AtLeast(4), UPDATE, member::zadd)
+        .element_at(3)
         .denyoom()
         .fast()
         .since("1.2.0")
@@ -81,6 +82,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(DIFF_COST)
         .summary("Stores the members of the first sorted set that are in none of the others."),
     changes("zincrby", Arity::Exactly(4), CHANGE, member::zincrby)
+        .element_at(3)
         .denyoom()
         .fast()
         .since("1.2.0")
@@ -158,11 +160,13 @@ pub const COMMANDS: &[Spec] = &[
     .complexity(RANGE_COST)
     .summary("Stores members of a sorted set by rank, score or name."),
     looks("zrank", Arity::AtLeast(3), member::zrank)
+        .element_at(2)
         .fast()
         .since("2.0.0")
         .complexity(RANK_COST)
         .summary("Tells how many members have a lower place than a member, and with WITHSCORE its score."),
     changes("zrem", Arity::AtLeast(3), DELETE, member::zrem)
+        .element_at(2)
         .fast()
         .since("1.2.0")
         .complexity("O(M) where M is the number of members named.")
@@ -195,6 +199,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Returns the members of a sorted set whose scores lie in a range, the greatest first.")
         .replaced_by("6.2.0", "`ZRANGE` with the `REV` and `BYSCORE` arguments"),
     looks("zrevrank", Arity::AtLeast(3), member::zrevrank)
+        .element_at(2)
         .fast()
         .since("2.0.0")
         .complexity(RANK_COST)
@@ -205,6 +210,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1) for every call, O(N) for a walk over all N members.")
         .summary("Walks the members of a sorted set in steps; what exists throughout is returned."),
     looks("zscore", Arity::Exactly(3), member::zscore)
+        .element_at(2)
         .fast()
         .since("1.2.0")
         .complexity("O(1)")

@@ -176,11 +176,15 @@ pub fn zrangestore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (to, from) = (args.key()?, args.key()?);
     let request = Request::parse(args, None, None, true)?;
     let set = SortedSet::find(cx, from)?;
-    let mut store = Store::begin(cx, to)?;
+    let ranks = match (&set, &request.bounds) {
+        (Some(set), Bounds::Ranks(start, end)) => Ranks::between(set.size(), *start, *end),
+        _ => None,
+    };
+    let mut store = Store::one_by_one(cx, to, ranks.map(|ranks| ranks.len))?;
     if let Some(set) = set {
         let (direction, (mut skip, mut left)) = (request.direction, request.reach);
         let interval = match &request.bounds {
-            Bounds::Ranks(start, end) => match Ranks::between(set.size(), *start, *end) {
+            Bounds::Ranks(..) => match ranks {
                 None => None,
                 Some(ranks) => {
                     let other = ranks.mirrored(set.size());

@@ -18,6 +18,8 @@ pub struct Store<'a, 'k> {
     prefix_len: usize,
     /// The members as long as they fit the compact form of Redis, which is known at the end only.
     compact: Option<Kept>,
+    /// What Redis puts into the compact form one by one loses the sign of minus zero at once, not at the end.
+    one_by_one: bool,
     size: u64,
 }
 
@@ -28,13 +30,27 @@ impl<'a, 'k> Store<'a, 'k> {
         let score_row = RowKey::from_slice(rows.prefix());
         let prefix_len = score_row.len();
         let (build, compact) = (Builder::default(), Some(Kept::default()));
-        Ok(Store { rows, build, score_row, prefix_len, compact, size: 0 })
+        Ok(Store { rows, build, score_row, prefix_len, compact, one_by_one: false, size: 0 })
+    }
+
+    /// As [`Store::begin`] for members that Redis adds one by one, in their order. `len` is how many there will be, where
+    /// that is known.
+    pub fn one_by_one(cx: &mut WriteCx<'a>, key: &'k [u8], len: Option<u64>) -> Result<Store<'a, 'k>> {
+        let mut store = Store::begin(cx, key)?;
+        store.one_by_one = true;
+        if len.is_some_and(|len| !is_compact(&cx.env, len, b"")) {
+            store.put_compact(cx, true)?;
+        }
+        Ok(store)
     }
 
     pub fn add(&mut self, cx: &mut WriteCx<'a>, scored: Scored<'_>) -> Result<()> {
         self.size += 1;
         match &mut self.compact {
-            Some(kept) if is_compact(&cx.env, self.size, scored.member) => kept.push(scored),
+            Some(kept) if is_compact(&cx.env, self.size, scored.member) => {
+                let score = kept_score(scored.score, !self.one_by_one);
+                kept.push(Scored { score, ..scored });
+            }
             Some(_) => {
                 self.put_compact(cx, true)?;
                 self.put(cx, scored, true)?;

@@ -4,3 +4,4 @@ mod algebra;
 mod member;
 mod range;
 mod remove;
+mod sets;

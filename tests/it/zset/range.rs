@@ -168,6 +168,11 @@ fn counts() {
 #[test]
 fn zrangestore() {
     check3(
+        r#"ZADD z -0 "x"*65 -0 a 1 b | ZRANGESTORE d z 0 1 | ZSCORE d a | ZRANGESTORE d z 0 0 BYSCORE | ZSCORE d a"#,
+        r#":3 | :2 | "0" | :2 | "0""#,
+        ":3 | :2 | ,0 | :2 | ,0",
+    );
+    check3(
         "ZADD z 1 a 2 b 3 c 4 d 5 e | ZRANGESTORE d z 1 3 | ZRANGE d 0 -1 WITHSCORES | ZRANGESTORE d z 0 0 REV | ZRANGE d 0 -1 WITHSCORES | ZRANGESTORE d z 2 4 BYSCORE LIMIT 1 1 | ZRANGE d 0 -1 | ZRANGESTORE d z 4 2 BYSCORE REV LIMIT 0 2 | ZRANGE d 0 -1 | ZRANGESTORE d z 9 10 | EXISTS d",
         r#":5 | :3 | ["b" "2" "c" "3" "d" "4"] | :1 | ["e" "5"] | :1 | ["c"] | :2 | ["c" "d"] | :0 | :0"#,
         r#":5 | :3 | [["b" ,2] ["c" ,3] ["d" ,4]] | :1 | [["e" ,5]] | :1 | ["c"] | :2 | ["c" "d"] | :0 | :0"#,
