@@ -245,12 +245,12 @@ fn random_commands_over_a_failing_engine_match_the_model() {
                 }
                 None => {}
             }
-            if random.next().unwrap() % 16 == 0 {
+            if random.next().unwrap().is_multiple_of(16) {
                 let ms = random.next().unwrap() % 300;
                 play.kit.pass_ms(ms);
                 play.model.pass_ms(ms);
             }
-            if number % BETWEEN_LOOKS == 0 {
+            if number.is_multiple_of(BETWEEN_LOOKS) {
                 play.engine().set_faults(Faults::none());
                 let (now, model) = (play.everything(), play.model.clone());
                 assert!(play.is(&model, &now), "{now:?}\n{model:?}");
