@@ -12,8 +12,8 @@ use crate::node::Node;
 const OVERLOADED: u32 = 850;
 /// A thread that takes connections over must have been below this.
 const HAS_ROOM: u32 = 700;
-/// Below this, on two threads, one would do.
-const UNDERUSED: u32 = 350;
+/// Below this, counted together, one of two threads would do.
+const UNDERUSED: u32 = 800;
 
 /// Idle cores, in thousandths of one, that make another thread worth its switches. Where the clients themselves keep
 /// all cores busy, a second thread takes from them what it gives: measured with one client and two cores, 0.97 us of
@@ -84,9 +84,9 @@ impl IoThread {
             if idle >= WORTHWHILE {
                 self.hand_on(thread, own / 2);
             }
-        } else if busy < UNDERUSED && self.index > 0 && own > 0 {
+        } else if self.index > 0 && own > 0 {
             let first = self.index - 1;
-            if self.mailboxes.threads.get(first).is_some_and(|thread| thread.busy() < UNDERUSED) {
+            if self.mailboxes.threads.get(first).is_some_and(|thread| thread.busy() + busy < UNDERUSED) {
                 self.hand_on(first, own);
             }
         }
