@@ -22,9 +22,9 @@ const LEVEL_BASE_BYTES: u64 = 256 << 20;
 const OPEN_FILES: i32 = 512;
 /// Compactions and flushes at a time: one per core, within these.
 const BACKGROUND_JOBS: std::ops::RangeInclusive<usize> = 2..=8;
-/// How far compaction steps back behind requests: about a tenth of a core that both want. At the lowest priority it
+/// How far compaction steps back behind requests: about a thirtieth of a core that both want. At the lowest priority it
 /// starves on a busy machine, and writes with it, which wait for it in the end.
-const COMPACTION_NICE: i32 = 10;
+const COMPACTION_NICE: i32 = 15;
 /// Per input file of a compaction, and there are dozens of them when writes come fast: RocksDB's 2 MiB would be more
 /// than a small budget has.
 const COMPACTION_READAHEAD_BYTES: usize = 256 << 10;
