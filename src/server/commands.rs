@@ -203,7 +203,8 @@ impl IoThread {
             index += 1;
         }
         let any = !ahead.is_empty();
-        self.ahead = ahead;
+        // Long commands need long lists of words; a thread that once met one need not keep them.
+        self.ahead = if bytes.len() > READ_BYTES { Ahead::default() } else { ahead };
         any.then_some(flow)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::collection::{Collection, Element, page, random};
+use super::collection::{self, Collection, Element, page, random};
 use crate::encoding::Malformed;
 use crate::encoding::hash::{self, PLAIN};
 use crate::encoding::meta::Kind;
@@ -66,17 +66,7 @@ pub fn delete<'a>(
     key: &[u8],
     fields: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    cx.env.light_or_offload(fields.len(), Env::LIGHT_ROWS)?;
-    let Some(mut all) = Collection::open(cx, key, Kind::Hash)? else { return Ok(0) };
-    let before = all.size();
-    for field in fields {
-        all.delete(cx, field)?;
-        if all.is_empty() {
-            break;
-        }
-    }
-    all.save(cx)?;
-    Ok(before - all.size())
+    collection::delete_each(cx, key, Kind::Hash, fields)
 }
 
 /// A field's value, in the arena.

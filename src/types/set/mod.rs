@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 pub use pop::{pop, pop_one};
 
-use super::collection::{Collection, random};
+use super::collection::{self, Collection, random};
 use crate::encoding::meta::Kind;
 use crate::error::Result;
 use crate::keyspace::{Env, View, WriteCx, draws};
@@ -54,17 +54,7 @@ pub fn remove<'a>(
     key: &[u8],
     members: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
-    let Some(mut all) = Collection::open(cx, key, Kind::Set)? else { return Ok(0) };
-    let before = all.size();
-    for member in members {
-        all.delete(cx, member)?;
-        if all.is_empty() {
-            break;
-        }
-    }
-    all.save(cx)?;
-    Ok(before - all.size())
+    collection::delete_each(cx, key, Kind::Set, members)
 }
 
 /// Moves a member from one set to another; whether it was there.
