@@ -44,7 +44,9 @@ impl Store {
         create: bool,
         filter: Arc<FilterContext>,
     ) -> Result<Store> {
-        let block_cache = Cache::new_lru_cache(block_cache_bytes);
+        // Readers take no lock in it, and its shards are long enough for every block of a small budget. 0: it finds
+        // out itself how long entries are.
+        let block_cache = Cache::new_hyper_clock_cache(block_cache_bytes, 0);
         let database = options::database(create);
         let families: Vec<Options> = spaces
             .iter()

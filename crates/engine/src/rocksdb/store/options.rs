@@ -103,6 +103,8 @@ pub fn family(
     blocks.set_cache_index_and_filter_blocks(true);
     blocks.set_cache_index_and_filter_blocks_with_high_priority(true);
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    // Whole indexes come and go with the files; they are not worth their decompression.
+    blocks.set_enable_index_compression(false);
     blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, false);
     blocks.set_whole_key_filtering(true);
     blocks.set_optimize_filters_for_memory(true);
