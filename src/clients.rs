@@ -2,7 +2,7 @@
 //! what others may see of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -26,6 +26,7 @@ pub mod flag {
     pub const READONLY: usize = 32;
     pub const CLOSE_AFTER_REPLY: usize = 64;
     pub const RESP3: usize = 128;
+    pub const PUBSUB: usize = 256;
 }
 
 /// One connection, seen from outside. Written by its own I/O thread, read by all.
@@ -45,6 +46,8 @@ pub struct Client {
     /// Bytes of queries that wait, and of replies that wait.
     query_bytes: AtomicUsize,
     reply_bytes: AtomicUsize,
+    /// Channels, patterns and channels of slots it listens to.
+    subscriptions: [AtomicU32; 3],
     kill: AtomicBool,
     labels: Mutex<Option<Box<Labels>>>,
 }
@@ -67,6 +70,7 @@ impl Client {
             flags: AtomicUsize::new(0),
             query_bytes: AtomicUsize::new(0),
             reply_bytes: AtomicUsize::new(0),
+            subscriptions: Default::default(),
             kill: AtomicBool::new(false),
             labels: Mutex::new(None),
         }
@@ -121,6 +125,18 @@ impl Client {
 
     pub fn reply_bytes(&self) -> usize {
         self.reply_bytes.load(Ordering::Relaxed)
+    }
+
+    /// In the order of [`crate::pubsub::Kind::ALL`].
+    pub fn set_subscriptions(&self, counts: [usize; 3]) {
+        for (place, count) in self.subscriptions.iter().zip(counts) {
+            place.store(u32::try_from(count).unwrap_or(u32::MAX), Ordering::Relaxed);
+        }
+        self.set_flag(flag::PUBSUB, counts.iter().any(|count| *count > 0));
+    }
+
+    pub fn subscriptions(&self) -> [u32; 3] {
+        self.subscriptions.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
     pub fn labels(&self) -> Labels {

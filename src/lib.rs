@@ -11,7 +11,7 @@
 //! 7. the engine (crate `tarn-engine`): ordered transactional bytes.
 //!
 //! Beside the way stand what the process has one of ([`node`]), who is connected ([`clients`]), the options
-//! ([`config`]), what is counted ([`metrics`]) and the words of errors and replies.
+//! ([`config`]), who hears of what ([`pubsub`]), what is counted ([`metrics`]) and the words of errors and replies.
 
 pub mod server;
 
@@ -36,6 +36,7 @@ pub mod metrics;
 pub mod node;
 pub mod number;
 pub mod pidfile;
+pub mod pubsub;
 pub mod reply;
 
 #[cfg(test)]

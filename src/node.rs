@@ -12,6 +12,7 @@ use crate::config::Live;
 use crate::dispatch::locks::Locks;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
+use crate::pubsub::PubSub;
 
 pub struct Node {
     pub config: Live,
@@ -21,6 +22,7 @@ pub struct Node {
     pub clock: Clock,
     pub clients: Clients,
     pub metrics: Metrics,
+    pub pubsub: PubSub,
     pub pause: Pause,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
@@ -42,6 +44,8 @@ pub trait Post: Send + Sync {
     fn wake_all(&self);
     /// Delivers a line to every monitor on a thread.
     fn feed_monitors(&self, thread: usize, line: Arc<[u8]>);
+    /// Makes a thread look at what waits for its subscribers.
+    fn deliver(&self, thread: usize);
     /// Starts the orderly end of the process.
     fn stop(&self);
 }
@@ -65,7 +69,9 @@ impl Node {
         run_id: String,
     ) -> Node {
         let started_ms = clock.now_ms();
-        let cluster_enabled = config.current().cluster_enabled;
+        let now = config.current();
+        let cluster_enabled = now.cluster_enabled;
+        let pubsub = PubSub::new(now.io_thread_count(), now.notify_keyspace_events);
         Node {
             config,
             engine,
@@ -74,6 +80,7 @@ impl Node {
             clock,
             clients: Clients::default(),
             metrics: Metrics::default(),
+            pubsub,
             pause: Pause::default(),
             saves: Saves::new(started_ms),
             run_id,
@@ -93,6 +100,16 @@ impl Node {
 
     pub fn post(&self) -> Option<&Arc<dyn Post>> {
         self.post.get()
+    }
+
+    /// Wakes the threads for whose subscribers something waits. Called when commits were handed on, and what they are told of
+    /// may go out.
+    pub fn deliver(&self) {
+        for thread in self.pubsub.waiting() {
+            if let Some(post) = self.post() {
+                post.deliver(thread);
+            }
+        }
     }
 
     pub fn request_stop(&self, stop: Stop) {

@@ -21,6 +21,7 @@ use crate::dispatch::spec::Run;
 use crate::encoding::SPACES;
 use crate::keyspace::start;
 use crate::node::Node;
+use crate::pubsub::Queue;
 
 /// When a kit's time begins.
 pub const START_MS: u64 = 1_700_000_000_000;
@@ -124,6 +125,20 @@ impl Kit {
             let mut cx = SessionCx { node: &self.node, session: &mut self.session, now_ms: self.now_ms };
             let answer = match handler(&mut cx, Args::new(words, named)) {
                 Ok(Answer::Reply(reply) | Answer::After(_, reply)) => Ok(reply),
+                Ok(Answer::Subscriptions(change)) => {
+                    let Session { subscriptions, protocol, .. } = &mut self.session;
+                    self.node.pubsub.change(0, &mut Queue::default(), |registry| {
+                        subscriptions.change(registry, 0, change, words.skip(1), (*protocol, &mut out));
+                    });
+                    return out;
+                }
+                Ok(Answer::Unsubscribed(reply)) => {
+                    let subscriptions = &mut self.session.subscriptions;
+                    self.node.pubsub.change(0, &mut Queue::default(), |registry| {
+                        subscriptions.clear(registry, 0);
+                    });
+                    Ok(reply)
+                }
                 Ok(Answer::Worker(job)) => {
                     self.offloaded = true;
                     job(&self.node)

@@ -68,8 +68,13 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Chooses the database of the connection."),
 ];
 
-fn ping(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+fn ping(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     match args.left() {
+        // What a client that listens takes for a message.
+        left @ 0..=1 if cx.session.only_listens() => {
+            let text = if left == 0 { &[] } else { args.next()? };
+            Ok(Reply::Array(vec![Reply::text("pong"), Reply::bulk(text)]).into())
+        }
         0 => Ok(Reply::Simple("PONG").into()),
         1 => Ok(Reply::bulk(args.next()?).into()),
         _ => Err(Error::Arity("ping".into())),
@@ -95,7 +100,7 @@ fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.session.authenticated = cx.node.config.current().requirepass.is_empty();
     cx.session.client.set_flag(flag::READONLY | flag::NO_TOUCH, false);
     cx.session.client.set_labels(|labels| labels.name.clear());
-    Ok(Reply::Simple("RESET").into())
+    Ok(Answer::Unsubscribed(Reply::Simple("RESET")))
 }
 
 fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {

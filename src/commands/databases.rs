@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Db, Env, ReadCx, WriteCx, databases, entry};
+use crate::keyspace::{Db, Env, Event, ReadCx, WriteCx, databases, entry};
 use crate::number;
 use crate::reply::Reply;
 use crate::types;
@@ -71,7 +71,9 @@ fn move_key(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Ok(Reply::Integer(0));
     }
     types::copy_value(cx, &from, &to, from.expire_at_ms())?;
-    entry::remove(cx, &from)?;
+    entry::take_away(cx, &from)?;
+    cx.notify(Event::MOVE_FROM, key);
+    cx.notify_in(db, Event::MOVE_TO, key);
     Ok(Reply::Integer(1))
 }
 

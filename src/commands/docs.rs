@@ -23,6 +23,7 @@ const GROUPS: &[(Group, &str)] = &[
     (Group::Connection, "Connections"),
     (Group::Server, "Server"),
     (Group::Cluster, "Cluster"),
+    (Group::PubSub, "Publish and subscribe"),
 ];
 
 /// The whole page.

@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, KeyFlags, Keys, Spec, WriteFn, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{ReadCx, View as _, WriteCx, entry};
+use crate::keyspace::{Event, ReadCx, View as _, WriteCx, entry};
 use crate::number;
 use crate::reply::Reply;
 
@@ -101,7 +101,10 @@ fn expire_at(
         return Ok(Reply::Integer(0));
     }
     match u64::try_from(at_ms) {
-        Ok(at_ms) if at_ms > cx.env.now_ms => entry::set_expiry(cx, &found, at_ms)?,
+        Ok(at_ms) if at_ms > cx.env.now_ms => {
+            entry::set_expiry(cx, &found, at_ms)?;
+            cx.notify(Event::EXPIRE, key);
+        }
         _ => entry::remove(cx, &found)?,
     }
     Ok(Reply::Integer(1))
@@ -174,6 +177,7 @@ fn persist(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Ok(Reply::Integer(0));
     }
     entry::set_expiry(cx, &found, 0)?;
+    cx.notify(Event::PERSIST, found.key);
     Ok(Reply::Integer(1))
 }
 

@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Db, Env, ReadCx, View as _, WriteCx, entry};
+use crate::keyspace::{Db, Env, Event, ReadCx, View as _, WriteCx, entry};
 use crate::reply::Reply;
 use crate::types;
 
@@ -125,8 +125,10 @@ fn move_name(cx: &mut WriteCx<'_>, mut args: Args<'_>, replace: bool) -> Result<
     if to.exists() && !replace {
         return Ok(false);
     }
-    types::copy_value(cx, &from, &to, from.expire_at_ms())?;
-    entry::remove(cx, &from)?;
+    types::replace_value(cx, &from, &to)?;
+    entry::take_away(cx, &from)?;
+    cx.notify(Event::RENAME_FROM, old);
+    cx.notify(Event::RENAME_TO, new);
     Ok(true)
 }
 
@@ -148,7 +150,8 @@ fn copy(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if to.exists() && !replace {
         return Ok(Reply::Integer(0));
     }
-    types::copy_value(cx, &from, &to, from.expire_at_ms())?;
+    types::replace_value(cx, &from, &to)?;
+    cx.notify_in(db, Event::COPY_TO, new);
     Ok(Reply::Integer(1))
 }
 

@@ -18,6 +18,7 @@ pub mod latency;
 pub mod list;
 pub mod memory;
 pub mod object;
+pub mod pubsub;
 pub mod scan;
 pub mod server;
 pub mod set;
@@ -48,6 +49,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     list::COMMANDS,
     memory::COMMANDS,
     object::COMMANDS,
+    pubsub::COMMANDS,
     scan::COMMANDS,
     server::COMMANDS,
     set::COMMANDS,

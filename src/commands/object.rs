@@ -56,7 +56,7 @@ fn of_live(
     mut args: Args<'_>,
     answer: impl FnOnce(&ReadCx<'_>, &Meta) -> Result<Reply>,
 ) -> Result<Reply> {
-    let found: Entry<'_> = entry::find_counted(cx, args.key()?)?;
+    let found: Entry<'_> = entry::find_aside(cx, args.key()?)?;
     found.live().map_or(Ok(Reply::Nil), |meta| answer(cx, meta))
 }
 

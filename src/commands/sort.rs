@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, KeyFlags, KeyOption, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, ReadCx, View, WriteCx, entry};
+use crate::keyspace::{Env, Event, ReadCx, View, WriteCx, entry};
 use crate::number;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::list::Draft;
@@ -130,5 +130,9 @@ fn sort_and_store(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         sort::each_value(&mut cx.sources(), &elements, step, &gets, keep)?;
         values.iter().try_for_each(|value| draft.push(cx, value))?;
     }
-    Ok(Reply::Integer(draft.finish(cx, 0)? as i64))
+    let len = draft.finish(cx, 0)?;
+    if len > 0 {
+        cx.notify(Event::SORTSTORE, target);
+    }
+    Ok(Reply::Integer(len as i64))
 }

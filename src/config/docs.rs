@@ -107,7 +107,7 @@ fn values(option: &Opt) -> String {
         Kind::FileName => "file name".into(),
         Kind::Words { max } => format!("up to {max} words"),
         Kind::OutputLimits => "class, bytes, bytes, seconds".into(),
-        Kind::Events => "letters of `Ag$lshzxeKEtmdn`".into(),
+        Kind::Events => "letters of `Ag$lshzxeKEtmdnSTIV`".into(),
         Kind::Percentiles => "numbers from 0 to 100".into(),
         Kind::SavePoints => "seconds, changes".into(),
     }

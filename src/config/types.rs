@@ -96,7 +96,7 @@ impl fmt::Display for OutputLimits {
 
 /// Which keyspace events are published, as a set of Redis's event classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Events(u16);
+pub struct Events(u32);
 
 impl Events {
     pub const KEYSPACE: Self = Self(1 << 0);
@@ -113,6 +113,18 @@ impl Events {
     pub const KEY_MISS: Self = Self(1 << 11);
     pub const MODULE: Self = Self(1 << 13);
     pub const NEW: Self = Self(1 << 14);
+    pub const SUBKEYSPACE: Self = Self(1 << 16);
+    pub const SUBKEYEVENT: Self = Self(1 << 17);
+    pub const SUBKEYSPACEITEM: Self = Self(1 << 18);
+    pub const SUBKEYSPACEEVENT: Self = Self(1 << 19);
+    /// Not an option: somebody subscribes to something.
+    pub const SUBSCRIBED: Self = Self(1 << 31);
+
+    /// The letters that say where the fields of an event are told.
+    pub const SUBKEY_CHANNELS: Self =
+        Self(Self::SUBKEYSPACE.0 | Self::SUBKEYEVENT.0 | Self::SUBKEYSPACEITEM.0 | Self::SUBKEYSPACEEVENT.0);
+    /// The letters that say where events are told. Without one of them, none is.
+    const ANY_CHANNEL: Self = Self(Self::KEYSPACE.0 | Self::KEYEVENT.0 | Self::SUBKEY_CHANNELS.0);
 
     /// What the letter `A` stands for: every class of events but misses and new keys.
     const ALL: Self = Self(
@@ -142,8 +154,15 @@ impl Events {
         (b'd', Self::MODULE),
         (b'n', Self::NEW),
     ];
-    const CHANNELS: [(u8, Self); 3] =
-        [(b'K', Self::KEYSPACE), (b'E', Self::KEYEVENT), (b'm', Self::KEY_MISS)];
+    const CHANNELS: [(u8, Self); 7] = [
+        (b'K', Self::KEYSPACE),
+        (b'E', Self::KEYEVENT),
+        (b'm', Self::KEY_MISS),
+        (b'S', Self::SUBKEYSPACE),
+        (b'T', Self::SUBKEYEVENT),
+        (b'I', Self::SUBKEYSPACEITEM),
+        (b'V', Self::SUBKEYSPACEEVENT),
+    ];
 
     /// None when a letter is unknown.
     pub fn parse(letters: &[u8]) -> Option<Self> {
@@ -156,8 +175,27 @@ impl Events {
         })
     }
 
+    #[inline]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    pub fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// What commands have to note, given that somebody subscribes.
+    pub fn to_note(self) -> Self {
+        let told = if self.intersects(Self::ANY_CHANNEL) { self.0 } else { 0 };
+        Self(told | Self::SUBSCRIBED.0)
+    }
+
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
     }
 
     pub fn is_empty(self) -> bool {

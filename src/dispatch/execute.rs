@@ -13,7 +13,9 @@ use super::registry::Registered;
 use super::spec::{KeyFlags, ReadFn, Run, WriteFn};
 use crate::encoding::{META, rows, slot};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, Tally, WriteCx, draws, stripe_of};
+use crate::keyspace::{
+    Env, Limits, Located, Notes, Place, ReadCx, Source, Tally, WriteCx, draws, reap, stripe_of,
+};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::reply::Reply;
@@ -30,6 +32,8 @@ pub struct Lane {
     arena: Vec<u8>,
     /// The random number of the command that runs.
     random: u64,
+    /// What it noted that is not told with its commit.
+    notes: Notes,
 }
 
 /// A command on its way: what it is, its words, and whose it is.
@@ -76,7 +80,7 @@ pub enum Ran {
 impl Lane {
     pub fn new(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Lane {
         let random = RandomState::new().hash_one(node.started_ms);
-        Lane { node, counters, arena: Vec::new(), random }
+        Lane { node, counters, arena: Vec::new(), random, notes: Notes::default() }
     }
 
     /// A new random number for the command that runs next.
@@ -102,7 +106,7 @@ impl Lane {
             Ok(None) => Ran::Offload(Why::Busy),
             Ok(Some((reply, wrote))) => {
                 self.answer(call, Ok(&reply), out);
-                Ran::Replied { wrote }
+                Ran::Replied { wrote: wrote | self.settle(Patience::Short, Wait::Never) }
             }
             Err(error) => {
                 self.answer(call, Err(&error), out);
@@ -129,13 +133,39 @@ impl Lane {
         match done {
             Ok((reply, wrote)) => {
                 self.answer(call, Ok(&reply), out);
-                wrote
+                wrote | self.settle(Patience::Unlimited, Wait::Allowed)
             }
             Err(error) => {
                 self.answer(call, Err(&error), out);
                 false
             }
         }
+    }
+
+    /// What a command noted beside its commit: keys it met whose time had come are removed, and keys it missed are told of.
+    /// Whether anything was written.
+    #[inline]
+    fn settle(&mut self, patience: Patience, wait: Wait) -> bool {
+        !self.notes.is_empty() && self.settle_notes(patience, wait)
+    }
+
+    #[cold]
+    fn settle_notes(&mut self, patience: Patience, wait: Wait) -> bool {
+        let Notes { told, expired } = std::mem::take(&mut self.notes);
+        let Lane { node, counters, arena, random, .. } = self;
+        let mut wrote = false;
+        for (db, key) in expired {
+            let stripes = StripeSet::of(&key);
+            let Some(_held) = node.locks.many(&stripes, Mode::Exclusive, patience) else { continue };
+            let Ok(env) = node.own_env(db.logical, *random) else { continue };
+            let reaped = write(node, counters, arena, env, (wait, None), |cx| reap::reap_met(cx, db, &key));
+            // What fails here is the sweeper's.
+            wrote |= reaped.is_ok_and(|(_, (dirty, _))| dirty);
+        }
+        if !told.is_empty() {
+            node.pubsub.tell(node.pubsub.to_note(), &told);
+        }
+        wrote
     }
 
     /// Much work: on snapshots as far as that goes, so that locks are held for as short as can be.
@@ -212,7 +242,8 @@ impl Lane {
         wait: Wait,
         place: Place,
     ) -> Result<Option<(Reply, bool)>> {
-        let Lane { node, counters, arena, random } = self;
+        let Lane { node, counters, arena, random, notes } = self;
+        notes.clear();
         let mode = if matches!(call.run(), Run::Write(_)) { Mode::Exclusive } else { Mode::Shared };
         let Some((_held, located)) = lock(node, &call, mode, patience) else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
@@ -221,11 +252,16 @@ impl Lane {
         match call.run() {
             Run::Read(handler) => {
                 let source = Source::Live(node.engine.begin_read(wait));
-                read(counters, arena, env, source, handler, args).map(|reply| Some((reply, false)))
+                let reply;
+                (reply, *notes) = read(counters, arena, env, source, handler, args)?;
+                Ok(Some((reply, false)))
             }
             Run::Write(handler) => {
                 let done = write(node, counters, arena, env, (wait, None), |cx| handler(cx, args));
-                done.map(Some)
+                done.map(|(reply, (wrote, noted))| {
+                    *notes = noted;
+                    Some((reply, wrote))
+                })
             }
             Run::Session(_) | Run::Container => Err(Error::Damaged("a command without a handler")),
         }
@@ -233,7 +269,7 @@ impl Lane {
 
     /// A long read holds its locks only until it has a snapshot.
     fn read_snapshot(&mut self, call: Call<'_>, handler: ReadFn) -> Result<Reply> {
-        let Lane { node, counters, arena, random } = self;
+        let Lane { node, counters, arena, random, notes } = self;
         let (snapshot, env) = {
             let held = lock(node, &call, Mode::Shared, Patience::Unlimited);
             let (_held, located) = held.ok_or(Error::Offload)?;
@@ -241,12 +277,14 @@ impl Lane {
             (node.engine.snapshot()?, env)
         };
         let args = Args::new(call.words, call.named);
-        read(counters, arena, env, Source::Snapshot(&snapshot), handler, args)
+        let reply;
+        (reply, *notes) = read(counters, arena, env, Source::Snapshot(&snapshot), handler, args)?;
+        Ok(reply)
     }
 
     /// A long write holds the locks of what it only reads until it has a snapshot of them.
     fn write_from_snapshot(&mut self, call: Call<'_>, handler: WriteFn) -> Result<(Reply, bool)> {
-        let Lane { node, counters, arena, random } = self;
+        let Lane { node, counters, arena, random, notes } = self;
         let held = lock(node, &call, Mode::Exclusive, Patience::Unlimited);
         let (mut held, located) = held.ok_or(Error::Offload)?;
         let env = node.env(&call, Place::Worker, *random, located).ok_or(Error::DbOutOfRange)?;
@@ -259,7 +297,10 @@ impl Lane {
         }
         held.keep_only(&written);
         let args = Args::new(call.words, call.named);
-        write(node, counters, arena, env, (Wait::Allowed, Some(&snapshot)), |cx| handler(cx, args))
+        let how = (Wait::Allowed, Some(&snapshot));
+        let (reply, (wrote, noted)) = write(node, counters, arena, env, how, |cx| handler(cx, args))?;
+        *notes = noted;
+        Ok((reply, wrote))
     }
 
     /// Runs something of the server's own, not a client's command, in a transaction: under the stripes given, with
@@ -271,7 +312,7 @@ impl Lane {
         work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<T> {
         self.draw();
-        let Lane { node, counters, arena, random } = self;
+        let Lane { node, counters, arena, random, .. } = self;
         let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
         let env = node.own_env(db, *random)?;
         write(node, counters, arena, env, (Wait::Allowed, None), work).map(|(value, _)| value)
@@ -298,6 +339,7 @@ impl Node {
             limits: call.limits,
             random,
             cluster_enabled: self.cluster_enabled,
+            events: self.pubsub.to_note(),
         })
     }
 
@@ -312,6 +354,7 @@ impl Node {
             limits: Limits::DEFAULT,
             random,
             cluster_enabled: self.cluster_enabled,
+            events: self.pubsub.to_note(),
         })
     }
 }
@@ -323,16 +366,17 @@ fn read(
     source: Source<'_>,
     handler: ReadFn,
     args: Args<'_>,
-) -> Result<Reply> {
+) -> Result<(Reply, Notes)> {
     arena.clear();
     let mut cx = ReadCx::new(env, source, arena);
     let reply = handler(&mut cx, args)?;
-    count(counters, cx.into_tally());
-    Ok(reply)
+    let (tally, notes) = cx.finish();
+    count(counters, tally);
+    Ok((reply, notes))
 }
 
-/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written. Sources are read from
-/// the snapshot, if there is one.
+/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written, and what is still to be
+/// seen to. Sources are read from the snapshot, if there is one.
 fn write<T>(
     node: &Node,
     counters: &ThreadCounters,
@@ -340,29 +384,34 @@ fn write<T>(
     env: Env<'_>,
     (wait, snapshot): (Wait, Option<&AnySnapshot>),
     mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
-) -> Result<(T, bool)> {
+) -> Result<(T, (bool, Notes))> {
     let mut conflicts = 0;
     loop {
         arena.clear();
         let txn = node.engine.begin_write(wait);
         let mut cx = WriteCx::new(env, txn, Some(&node.engine), arena).reading(snapshot);
         let done = work(&mut cx).and_then(|value| {
-            let (txn, effects, tally) = cx.finish();
+            let (txn, mut effects, tally) = cx.finish();
             let dirty = txn.is_dirty();
             if dirty {
-                txn.commit()?;
+                let told = std::mem::take(&mut effects.notes.told);
+                if told.is_empty() {
+                    txn.commit()?;
+                } else {
+                    node.pubsub.commit(env.events, &told, || txn.commit())?;
+                }
                 node.keyspace.databases.apply(&effects.remapped);
                 if !effects.dead.is_empty() {
                     node.keyspace.garbage.add(effects.dead);
                 }
             }
-            Ok((value, dirty, tally))
+            Ok((value, dirty, tally, effects.notes))
         });
         match done {
-            Ok((value, dirty, tally)) => {
+            Ok((value, dirty, tally, notes)) => {
                 count(counters, tally);
                 counters.writes.add(u64::from(dirty));
-                return Ok((value, dirty));
+                return Ok((value, (dirty, notes)));
             }
             Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
             Err(error) => return Err(error),

@@ -9,6 +9,18 @@ use crate::config::{Config, CrossSlot};
 use crate::encoding::slot;
 use crate::error::{Error, Result, shown};
 
+/// What a client that listens may send.
+const LISTENING: [&str; 9] = [
+    "subscribe",
+    "unsubscribe",
+    "psubscribe",
+    "punsubscribe",
+    "ssubscribe",
+    "sunsubscribe",
+    "ping",
+    "quit",
+    "reset",
+];
 /// Bytes of a client's words that an error repeats.
 const MAX_ECHO: usize = 128;
 
@@ -59,6 +71,13 @@ pub fn admit(command: &Registered, session: &Session, config: &Config, words: Wo
     if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none()
     {
         one_slot(command, words)?;
+    }
+    if session.only_listens() && !LISTENING.contains(&command.full_name.as_str()) {
+        return Err(Error::reply(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
+             context",
+            command.full_name
+        )));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::clients::{Client, flag};
 use crate::error::Result;
 use crate::keyspace::{ReadCx, WriteCx};
 use crate::node::Node;
+use crate::pubsub::{Change, Subscriptions};
 use crate::reply::Reply;
 
 /// Whether replies are sent, as CLIENT REPLY asked.
@@ -35,6 +36,7 @@ pub struct Session {
     /// Gets a copy of every command.
     pub is_monitor: bool,
     pub no_touch: bool,
+    pub subscriptions: Subscriptions,
     /// The connection ends when what was answered has been sent.
     pub closing: bool,
 }
@@ -49,8 +51,14 @@ impl Session {
             reply_mode: ReplyMode::On,
             is_monitor: false,
             no_touch: false,
+            subscriptions: Subscriptions::default(),
             closing: false,
         }
+    }
+
+    /// Messages come between replies, so that only commands about them may be sent: RESP2 cannot tell one from the other.
+    pub fn only_listens(&self) -> bool {
+        !self.subscriptions.is_empty() && self.protocol == Protocol::Resp2
     }
 
     pub fn select(&mut self, db: u16) {
@@ -90,6 +98,10 @@ pub enum Answer {
     Worker(Job),
     /// The reply comes when this time has passed; only this client waits.
     After(Duration, Reply),
+    /// What the connection listens to changes, for the names in the command; each is confirmed.
+    Subscriptions(Change),
+    /// All subscriptions end before the reply.
+    Unsubscribed(Reply),
 }
 
 impl From<Reply> for Answer {

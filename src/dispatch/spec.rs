@@ -289,6 +289,7 @@ pub enum Group {
     Connection,
     Server,
     Cluster,
+    PubSub,
 }
 
 impl Group {
@@ -304,6 +305,7 @@ impl Group {
             Group::Connection => "connection",
             Group::Server => "server",
             Group::Cluster => "cluster",
+            Group::PubSub => "pubsub",
         }
     }
 }
@@ -410,6 +412,18 @@ impl Spec {
 
     pub const fn flags(mut self, flags: Flags) -> Spec {
         self.flags = self.flags.or(flags);
+        self
+    }
+
+    /// Exactly these flags, whatever was said before.
+    pub const fn set_flags(mut self, flags: Flags) -> Spec {
+        self.flags = flags;
+        self
+    }
+
+    /// Names that stand where keys do and are none: they only choose a node.
+    pub const fn channels(mut self, keys: Keys) -> Spec {
+        self.keys = keys;
         self
     }
 

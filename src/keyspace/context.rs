@@ -9,8 +9,11 @@ use smallvec::SmallVec;
 use tarn_engine::{AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
 
 use super::Keyspace;
+use super::entry::{self, Entry};
+use super::events::{Notes, remember_expired};
 use super::garbage::Dead;
 use super::versions::Building;
+use crate::config::Events;
 use crate::encoding::{rows, slot};
 use crate::error::{Error, Result};
 use crate::reply::{Reply, Span};
@@ -93,6 +96,8 @@ pub struct Env<'a> {
     pub random: u64,
     /// There is one database, and keys know their slots.
     pub cluster_enabled: bool,
+    /// What is to be noted, of events and messages: nothing while nobody subscribes.
+    pub events: Events,
 }
 
 /// As many random numbers as are wanted, from one (splitmix64).
@@ -150,6 +155,7 @@ pub struct Effects<'a> {
     pub building: SmallVec<[Building<'a>; 1]>,
     /// Big collections whose rows are garbage from then on.
     pub dead: Vec<Dead>,
+    pub notes: Notes,
 }
 
 /// Reading, whichever context it is.
@@ -158,6 +164,9 @@ pub trait View {
     fn arena(&mut self) -> &mut Vec<u8>;
     fn bytes(&self, span: Span) -> &[u8];
     fn tally(&mut self) -> &mut Tally;
+    fn notes(&mut self) -> &mut Notes;
+    /// Told of a key that was found although its time has come. Who may write removes it; others leave it to whoever may.
+    fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()>;
     /// Copies the row's value into the arena.
     fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>>;
     /// Calls `each` per row key, in order, with the value.
@@ -212,11 +221,12 @@ pub struct ReadCx<'a> {
     source: Source<'a>,
     arena: &'a mut Vec<u8>,
     tally: Tally,
+    notes: Notes,
 }
 
 impl<'a> ReadCx<'a> {
     pub fn new(env: Env<'a>, source: Source<'a>, arena: &'a mut Vec<u8>) -> ReadCx<'a> {
-        ReadCx { env, source, arena, tally: Tally::default() }
+        ReadCx { env, source, arena, tally: Tally::default(), notes: Notes::default() }
     }
 
     /// A context like this one that looks at another database.
@@ -224,8 +234,9 @@ impl<'a> ReadCx<'a> {
         self.env.db = db;
     }
 
-    pub fn into_tally(self) -> Tally {
-        self.tally
+    /// What it found, and what is to be told of it.
+    pub fn finish(self) -> (Tally, Notes) {
+        (self.tally, self.notes)
     }
 }
 
@@ -320,6 +331,16 @@ impl View for Sources<'_, '_> {
         &mut self.0.tally
     }
 
+    fn notes(&mut self) -> &mut Notes {
+        &mut self.0.effects.notes
+    }
+
+    /// Locks of sources may have been let go, or never held.
+    fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
+        remember_expired(self, found.db, found.key);
+        Ok(())
+    }
+
     fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
         let Some(snapshot) = self.0.snapshot else { return self.0.get(space, row) };
         let start = self.0.arena.len();
@@ -355,7 +376,7 @@ impl View for Sources<'_, '_> {
 }
 
 macro_rules! view {
-    ($cx:ident, $source:ident) => {
+    ($cx:ident, $source:ident, $($notes:ident).+, $lapse:expr) => {
         impl View for $cx<'_> {
             fn env(&self) -> &Env<'_> {
                 &self.env
@@ -371,6 +392,14 @@ macro_rules! view {
 
             fn tally(&mut self) -> &mut Tally {
                 &mut self.tally
+            }
+
+            fn notes(&mut self) -> &mut Notes {
+                &mut self.$($notes).+
+            }
+
+            fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
+                $lapse(self, found)
             }
 
             fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
@@ -437,5 +466,8 @@ impl Read for Source<'_> {
     }
 }
 
-view!(ReadCx, source);
-view!(WriteCx, txn);
+view!(ReadCx, source, notes, |cx: &mut Self, found: &mut Entry<'_>| {
+    remember_expired(cx, found.db, found.key);
+    Ok(())
+});
+view!(WriteCx, txn, effects.notes, entry::expire);

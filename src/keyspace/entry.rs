@@ -2,6 +2,7 @@
 //! change in the same commit (its counter and its place in the expire space).
 
 use super::context::{Db, View, WriteCx};
+use super::events::{Event, missed};
 use super::garbage::Dead;
 use super::{databases, stripe_of};
 use crate::encoding::meta::{Body, Header, Kind};
@@ -58,6 +59,11 @@ impl Entry<'_> {
         self.stored.map_or(0, |meta| meta.header.expire_at_ms)
     }
 
+    /// Is on record, and its time has come.
+    fn has_lapsed(&self) -> bool {
+        self.stored.is_some() && !self.live
+    }
+
     /// When the live key expires; 0 is never.
     pub fn expire_at_ms(&self) -> u64 {
         self.live().map_or(0, |meta| meta.header.expire_at_ms)
@@ -72,6 +78,15 @@ pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
 
 /// Looks a key up in any database.
 pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
+    let mut found = find_stored(cx, db, key)?;
+    if found.has_lapsed() {
+        cx.lapse(&mut found)?;
+    }
+    Ok(found)
+}
+
+/// Looks a key up as it is on record, whether its time has come or not.
+pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
     let now_ms = cx.env().now_ms;
     let slot = cx.env().slot_of(key);
     let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
@@ -119,8 +134,11 @@ pub fn find_each<'k>(
             entry.live = !meta.is_expired(now_ms);
             entry.stored = Some(meta);
         }
-        let tally = cx.tally();
-        if entry.live { tally.hits += 1 } else { tally.misses += 1 }
+        if entry.has_lapsed() {
+            // Again by itself: it may be named twice, and be gone by now.
+            *entry = find_in(cx, db, entry.key)?;
+        }
+        tally(cx, entry);
     }
     Ok(found)
 }
@@ -128,16 +146,37 @@ pub fn find_each<'k>(
 /// As [`find`], counted as a hit or a miss: what GET-like commands use.
 pub fn find_counted<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     let entry = find(cx, key)?;
-    let tally = cx.tally();
-    if entry.live {
-        tally.hits += 1
-    } else {
-        tally.misses += 1
-    }
+    tally(cx, &entry);
     Ok(entry)
 }
 
-/// Puts the metadata row, whatever was there before. `rest` follows the header.
+/// As [`find_counted`], but nobody is told of a miss: for those who ask about a key, not for what it holds.
+pub fn find_aside<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
+    let entry = find(cx, key)?;
+    count_find(cx, &entry);
+    Ok(entry)
+}
+
+#[inline]
+fn tally(cx: &mut impl View, entry: &Entry<'_>) {
+    count_find(cx, entry);
+    if !entry.live {
+        missed(cx, entry.key);
+    }
+}
+
+#[inline]
+fn count_find(cx: &mut impl View, entry: &Entry<'_>) {
+    let tally = cx.tally();
+    if entry.live {
+        tally.hits += 1;
+    } else {
+        tally.misses += 1;
+    }
+}
+
+/// Puts the metadata row, whatever was there before. `rest` follows the header. The entry was looked up by this context,
+/// which has removed what had expired.
 pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&[u8]]) -> Result<()> {
     let head = header.encode();
     match rest {
@@ -149,8 +188,8 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
             cx.put(META, &entry.row, &parts);
         }
     }
-    if entry.stored.is_some() && !entry.live {
-        cx.tally().expired += 1;
+    if entry.stored.is_none() {
+        cx.notify_in(entry.db, Event::NEW, entry.key);
     }
     if let Some(stored) = &entry.stored {
         let next_version = match header.body {
@@ -168,14 +207,32 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
 
 /// Removes the key. Its element rows, if any, become garbage by losing their metadata.
 pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
+    if entry.live {
+        cx.notify_in(entry.db, Event::DEL, entry.key);
+    }
+    take_away(cx, entry)
+}
+
+/// As [`remove`], of a key that is not deleted in the eyes of those who are told: it has another name now, or its time has
+/// come.
+pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
     cx.delete(META, &entry.row);
     cx.effects.dead.extend(Dead::of(entry, stored, None));
     count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if !entry.live {
         cx.tally().expired += 1;
+        cx.notify_in(entry.db, Event::EXPIRED, entry.key);
     }
     move_expiry(cx, entry, stored.header.expire_at_ms, 0);
+    Ok(())
+}
+
+/// Removes a key whose time has come before anything else is done with it.
+#[cold]
+pub(super) fn expire(cx: &mut WriteCx<'_>, found: &mut Entry<'_>) -> Result<()> {
+    take_away(cx, found)?;
+    found.stored = None;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ pub mod context;
 pub mod databases;
 pub mod drop;
 pub mod entry;
+pub mod events;
 pub mod filter;
 pub mod garbage;
 pub mod reap;
@@ -20,6 +21,7 @@ use crate::encoding::slot::SLOTS;
 pub use context::{Db, Effects, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
 pub use databases::Databases;
 pub use entry::{Entry, Meta};
+pub use events::{Event, Note, Notes};
 pub use garbage::Garbage;
 pub use versions::Versions;
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::context::{View, WriteCx};
+use super::context::{Db, View, WriteCx};
 use super::entry;
 use crate::encoding::EXPIRE;
 use crate::encoding::rows::{self, ExpireKind};
@@ -48,7 +48,7 @@ pub fn reap(cx: &mut WriteCx<'_>, due: &Due) -> Result<bool> {
         cx.delete(EXPIRE, &due.row);
         return Ok(false);
     };
-    let found = entry::find_in(cx, db, &due.key)?;
+    let found = entry::find_stored(cx, db, &due.key)?;
     let now_ms = cx.env.now_ms;
     let is_due = found.stored_expiry() == due.at_ms && due.at_ms <= now_ms;
     if is_due {
@@ -57,6 +57,17 @@ pub fn reap(cx: &mut WriteCx<'_>, due: &Due) -> Result<bool> {
         cx.delete(EXPIRE, &due.row);
     }
     Ok(is_due)
+}
+
+/// Removes a key that somebody met, if its time has come. Whether it had.
+pub fn reap_met(cx: &mut WriteCx<'_>, db: Db, key: &[u8]) -> Result<bool> {
+    // The database may have got another number meanwhile.
+    let Some(db) = cx.env.keyspace.databases.get(db.logical).filter(|now| *now == db) else {
+        return Ok(false);
+    };
+    let before = cx.tally().expired;
+    entry::find_in(cx, db, key)?;
+    Ok(cx.tally().expired > before)
 }
 
 #[cfg(test)]

@@ -212,6 +212,7 @@ impl IoThread {
         let Next { words, found, located, among } = next;
         let before = connection.output.len();
         self.command_wrote = false;
+        self.confirmed = false;
         let (command, named) = match found {
             Ok(found) => found,
             Err(_) if gate::is_http(words) => {
@@ -250,8 +251,14 @@ impl IoThread {
                 self.run_on_keys(connection, place, call, among)
             }
         };
+        let before = match connection.session.subscriptions.is_empty() {
+            true => before,
+            false => self.deliver_before(connection, place, before),
+        };
         if flow == Flow::Next {
-            apply_reply_mode(connection, before);
+            // Who asks for messages hears so, whatever CLIENT REPLY says.
+            let spoken = self.confirmed.then_some(connection.output.len());
+            apply_reply_mode(connection, spoken.unwrap_or(before));
             if self.command_wrote && connection.output.len() > before {
                 connection.write_replies.push((before, connection.output.len()));
             }
@@ -298,6 +305,16 @@ impl IoThread {
     ) -> Flow {
         match answer {
             Ok(Answer::Reply(reply)) => {
+                reply.write(connection.session.protocol, &[], &mut connection.output);
+                Flow::Next
+            }
+            Ok(Answer::Subscriptions(change)) => {
+                self.change_subscriptions(connection, place, change, words.skip(1));
+                self.confirmed = true;
+                Flow::Next
+            }
+            Ok(Answer::Unsubscribed(reply)) => {
+                self.end_subscriptions(connection, place);
                 reply.write(connection.session.protocol, &[], &mut connection.output);
                 Flow::Next
             }

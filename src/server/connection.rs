@@ -16,6 +16,8 @@ use crate::reply::Reply;
 pub const OUTPUT_HIGH_BYTES: usize = 4 << 20;
 /// Buffers above this are given back once they are empty.
 const KEEP_BYTES: usize = 16 * 1024;
+/// Sent bytes stay in front of others up to here.
+const FORGET_BYTES: usize = 256 * 1024;
 
 /// Why no further command of a connection is run at the moment.
 #[derive(Debug)]
@@ -141,6 +143,7 @@ impl Connection {
             }
         }
         if self.sent < self.output.len() {
+            self.forget_sent();
             return Sent::Partly(total);
         }
         self.output.clear();
@@ -148,6 +151,17 @@ impl Connection {
         self.released = 0;
         self.holds.clear();
         Sent::Everything(total)
+    }
+
+    /// Gives back what is sent of an output that may never be empty: a subscriber's may always have more.
+    fn forget_sent(&mut self) {
+        if self.sent < FORGET_BYTES || self.sent * 2 < self.output.len() {
+            return;
+        }
+        let gone = std::mem::take(&mut self.sent);
+        self.output.drain(..gone);
+        self.released = self.released.saturating_sub(gone);
+        self.holds.iter_mut().for_each(|(_, end)| *end -= gone.min(*end));
     }
 
     /// Gives back what an idle connection need not keep.
@@ -188,10 +202,15 @@ impl Connection {
         self.output.extend_from_slice(old.get(at - first..).unwrap_or(&[]));
     }
 
+    /// Whether this limit is to be acted on at once.
+    pub fn is_over(&self, limit: &OutputLimit) -> bool {
+        limit.hard_bytes != 0 && self.unsent() as u64 >= limit.hard_bytes
+    }
+
     /// Whether the replies that wait are more than this client may have.
     pub fn over_limit(&mut self, limit: &OutputLimit, now: Instant) -> bool {
         let waiting = self.unsent() as u64;
-        if limit.hard_bytes != 0 && waiting >= limit.hard_bytes {
+        if self.is_over(limit) {
             return true;
         }
         if limit.soft_bytes == 0 || waiting < limit.soft_bytes {

@@ -13,6 +13,7 @@ use super::ahead::Ahead;
 use super::balance::CoreTime;
 use super::connection::{Connection, Sent, State};
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
+use super::subscriptions::output_limit;
 use super::workers::Workers;
 use crate::config::Config;
 use crate::dispatch::execute::{Lane, write_error};
@@ -20,6 +21,7 @@ use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
 use crate::error::Error;
 use crate::node::Node;
+use crate::pubsub::{Queue, Subscribers};
 
 pub const WAKER: Token = Token(usize::MAX);
 /// Read at once from a connection; a full one is read again in the next round, after the others.
@@ -40,12 +42,16 @@ pub struct IoThread {
     /// Time spent waiting since the last look at everything.
     idle: Duration,
     pub(super) workers: Workers,
-    connections: Vec<Option<Box<Connection>>>,
+    pub(super) connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     /// Connections to read from in this round.
     ready: Vec<usize>,
     /// Connections that have something to send at the end of this round.
-    to_send: Vec<usize>,
+    pub(super) to_send: Vec<usize>,
+    /// Which connections listen to what.
+    pub(super) subscribers: Subscribers,
+    /// Messages on their way from the inbox to connections; empty in between.
+    pub(super) received: Queue,
     /// Connections whose replies wait for durability.
     held: Vec<usize>,
     timers: BinaryHeap<Reverse<(Instant, usize, u64)>>,
@@ -56,6 +62,8 @@ pub struct IoThread {
     pub(super) wrote: bool,
     /// And by the command that runs.
     pub(super) command_wrote: bool,
+    /// The command that runs changed what its client listens to.
+    pub(super) confirmed: bool,
     pub(super) ahead: Ahead,
     /// Of the machine, when this thread was last seen to be overloaded.
     pub(super) core_time: Option<CoreTime>,
@@ -90,6 +98,8 @@ impl IoThread {
             free: Vec::new(),
             ready: Vec::new(),
             to_send: Vec::new(),
+            subscribers: Subscribers::default(),
+            received: Queue::default(),
             held: Vec::new(),
             timers: BinaryHeap::new(),
             scratch: vec![0; READ_BYTES],
@@ -97,6 +107,7 @@ impl IoThread {
             last: Instant::now(),
             wrote: false,
             command_wrote: false,
+            confirmed: false,
             ahead: Ahead::default(),
             core_time: None,
             last_round: Instant::now(),
@@ -150,7 +161,7 @@ impl IoThread {
     }
 
     fn time_to_wait(&self) -> Duration {
-        if !self.ready.is_empty() {
+        if !self.ready.is_empty() || !self.to_send.is_empty() {
             return Duration::ZERO;
         }
         match self.timers.peek() {
@@ -188,8 +199,15 @@ impl IoThread {
                 let session = Session::new(client, self.config.requirepass.is_empty());
                 self.adopt(Box::new(Connection::new(stream, session)));
             }
-            Message::HandedOn(connection) => self.adopt(connection),
+            Message::HandedOn(connection) => {
+                self.adopt(connection);
+            }
             Message::Completed { connection: id, reply, wrote } => {
+                let listens = |c: &mut Connection| !c.session.subscriptions.is_empty();
+                if self.connection(id.place, id.client).is_some_and(listens) {
+                    // What the command told its own client comes before its reply.
+                    self.deliver(None);
+                }
                 let Some(connection) = self.connection(id.place, id.client) else { return };
                 connection.state = State::Open;
                 let before = connection.output.len();
@@ -220,7 +238,8 @@ impl IoThread {
         (connection.session.client.id == client).then_some(connection)
     }
 
-    fn adopt(&mut self, mut connection: Box<Connection>) {
+    /// Its place, if it can be watched.
+    pub(super) fn adopt(&mut self, mut connection: Box<Connection>) -> Option<usize> {
         let place = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
@@ -229,31 +248,49 @@ impl IoThread {
             tracing::warn!(%error, "a connection cannot be watched");
             self.free.push(place);
             self.node.clients.remove(&connection.session.client);
-            return;
+            return None;
         }
         // Bytes may have come while it was on its way.
         connection.readable = true;
         connection.queued = false;
         enqueue(&mut self.ready, &mut connection, place);
+        if connection.unsent() > 0 {
+            self.to_send.push(place);
+        }
         if let Some(slot) = self.connections.get_mut(place) {
             *slot = Some(connection);
         }
+        Some(place)
     }
 
     /// Hands up to `count` connections that have nothing under way to another thread.
     pub(super) fn hand_on(&mut self, thread: usize, count: usize) {
         let mut left = count;
-        for (place, slot) in self.connections.iter_mut().enumerate() {
+        for place in 0..self.connections.len() {
             if left == 0 {
-                return;
+                break;
             }
-            let Some(mut connection) = slot.take_if(|connection| connection.can_move()) else { continue };
-            connection.stream.deregister(self.poll.registry());
-            self.free.push(place);
-            self.node.clients.hand_on(&connection.session.client, thread);
-            self.mailboxes.send(thread, Message::HandedOn(connection));
+            let Some(connection) = self.connections.get(place).and_then(Option::as_ref) else { continue };
+            if !connection.can_move() {
+                continue;
+            }
             left -= 1;
+            if !connection.session.subscriptions.is_empty() {
+                self.hand_over(place, thread);
+            } else if let Some(connection) = self.release(place, thread) {
+                self.mailboxes.send(thread, Message::HandedOn(connection));
+            }
         }
+        self.node.deliver();
+    }
+
+    /// Lets go of a connection that another thread will have.
+    pub(super) fn release(&mut self, place: usize, thread: usize) -> Option<Box<Connection>> {
+        let mut connection = self.connections.get_mut(place)?.take()?;
+        connection.stream.deregister(self.poll.registry());
+        self.free.push(place);
+        self.node.clients.hand_on(&connection.session.client, thread);
+        Some(connection)
     }
 
     /// Runs the commands of every connection that has some.
@@ -288,6 +325,7 @@ impl IoThread {
 
     /// Commits are handed on, then replies are sent.
     fn finish_round(&mut self) {
+        self.deliver(None);
         let mut hold = None;
         if self.wrote {
             self.wrote = false;
@@ -296,6 +334,7 @@ impl IoThread {
                 Err(error) => self.refuse_writes(&Error::Engine(error)),
             }
         }
+        self.node.deliver();
         let durable = self.node.engine.durable();
         let hold = hold.filter(|position| *position > durable);
         let mut to_send = std::mem::take(&mut self.to_send);
@@ -329,7 +368,7 @@ impl IoThread {
             return;
         }
         connection.shrink();
-        let over = connection.over_limit(&self.config.client_output_buffer_limit.normal, self.last);
+        let over = connection.over_limit(output_limit(&self.config, connection), self.last);
         if over && connection.unsent() > 0 {
             tracing::warn!(
                 client = connection.session.client.id,
@@ -362,6 +401,7 @@ impl IoThread {
     fn end(&mut self, mut connection: Box<Connection>, place: usize) {
         connection.stream.deregister(self.poll.registry());
         connection.session.monitor(&self.node, false);
+        self.end_subscriptions(&mut connection, place);
         self.node.clients.remove(&connection.session.client);
         self.free.push(place);
     }
@@ -400,7 +440,6 @@ impl IoThread {
         let now = Instant::now();
         let now_ms = self.node.clock.now_ms();
         let timeout_ms = u64::from(self.config.timeout_secs) * 1000;
-        let limit = self.config.client_output_buffer_limit.normal;
         let paused =
             self.node.pause.holds(false, now_ms).is_some() || self.node.pause.holds(true, now_ms).is_some();
         let mut to_close = Vec::new();
@@ -410,12 +449,13 @@ impl IoThread {
             let idle_ms = now_ms.saturating_sub(client.last_active_ms());
             let waits = !matches!(connection.state, State::Open);
             client.set_buffers(connection.input.len(), connection.unsent());
-            if timeout_ms != 0 && idle_ms > timeout_ms && !waits && !connection.session.is_monitor {
+            let listens = connection.session.is_monitor || !connection.session.subscriptions.is_empty();
+            if timeout_ms != 0 && idle_ms > timeout_ms && !waits && !listens {
                 to_close.push(place);
             } else if client.is_killed() {
                 // Replies that were promised before the kill still go out, as far as the socket takes them.
                 to_close.push(place);
-            } else if connection.over_limit(&limit, now) {
+            } else if connection.over_limit(output_limit(&self.config, connection), now) {
                 to_close.push(place);
             } else if matches!(connection.state, State::Paused) && !paused {
                 connection.state = State::Open;

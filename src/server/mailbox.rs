@@ -131,6 +131,12 @@ impl Post for Mailboxes {
         self.send(thread, Message::Monitored(line));
     }
 
+    fn deliver(&self, thread: usize) {
+        if let Some(mailbox) = self.threads.get(thread) {
+            mailbox.ring();
+        }
+    }
+
     fn stop(&self) {
         (self.on_stop)();
     }

@@ -13,6 +13,7 @@ mod io_thread;
 mod listener;
 mod mailbox;
 mod stream;
+mod subscriptions;
 mod sweeper;
 mod workers;
 
@@ -124,6 +125,9 @@ fn follow_config(node: &Arc<Node>) {
         }
         if old.memory() != new.memory() {
             node.engine.set_memory(new.memory().engine);
+        }
+        if old.notify_keyspace_events != new.notify_keyspace_events {
+            node.pubsub.set_classes(new.notify_keyspace_events);
         }
         if old.loglevel != new.loglevel {
             crate::logging::set_level(new.loglevel);

@@ -91,6 +91,7 @@ impl Sweeper {
         self.extend_versions()?;
         self.note_clock()?;
         node.engine.flush()?;
+        node.deliver();
         Ok(backlog)
     }
 

@@ -92,6 +92,7 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
         } else {
             None
         };
+        lane.node.deliver();
         mailboxes.send(connection.thread, Message::Completed { connection, reply, wrote });
     }
 }

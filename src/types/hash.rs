@@ -7,7 +7,7 @@ use crate::encoding::Malformed;
 use crate::encoding::hash::{self, PLAIN};
 use crate::encoding::meta::Kind;
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, View, WriteCx, draws};
+use crate::keyspace::{Env, Event, View, WriteCx, draws};
 use crate::number;
 use crate::number::extended::{self, Extended};
 use crate::reply::Span;
@@ -66,7 +66,17 @@ pub fn delete<'a>(
     key: &[u8],
     fields: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    collection::delete_each(cx, key, Kind::Hash, fields)
+    let mut deleted = Vec::new();
+    let are_told = cx.tells_fields(Event::HDEL);
+    let count = collection::delete_each(cx, key, Kind::Hash, fields, &mut |field| {
+        if are_told {
+            deleted.push(field);
+        }
+    })?;
+    if count > 0 {
+        cx.notify_fields(Event::HDEL, key, deleted);
+    }
+    Ok(count)
 }
 
 /// A field's value, in the arena.

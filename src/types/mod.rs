@@ -12,7 +12,16 @@ pub mod zset;
 
 use crate::encoding::meta::Body;
 use crate::error::{Error, Result};
-use crate::keyspace::{Entry, WriteCx};
+use crate::keyspace::{Entry, Event, WriteCx};
+
+/// Makes `to` hold what the live key `from` holds, its expiry included. To those who are told it is a new key even where it
+/// takes the place of another.
+pub fn replace_value(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>) -> Result<()> {
+    if to.exists() {
+        cx.notify_in(to.db, Event::NEW, to.key);
+    }
+    copy_value(cx, from, to, from.expire_at_ms())
+}
 
 /// Makes `to` hold what the live key `from` holds, with this expiry (0: none). `from` stays as it is. The cost grows
 /// with the value, so a big one is copied on a worker; memory does not.

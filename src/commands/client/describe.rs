@@ -13,6 +13,7 @@ pub fn command_names() -> Vec<&'static str> {
 /// Appends the line. Numbers that Redis shows and that mean nothing here are what an idle client of Redis has.
 pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u8>) {
     let labels = client.labels();
+    let [channels, patterns, shards] = client.subscriptions();
     let secs_since = |ms: u64| now_ms.saturating_sub(ms) / 1000;
     let (query, reply) = (client.query_bytes(), client.reply_bytes());
     let total = size_of::<Client>() + query + reply + labels.name.len();
@@ -26,7 +27,7 @@ pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u
     out.extend_from_slice(&labels.name);
     let _ = write!(
         out,
-        " age={} idle={} flags={} db={} sub=0 psub=0 ssub=0 multi=-1 qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
+        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi=-1 qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
          rbs=0 rbp=0 obl={reply} oll=0 omem={reply} tot-mem={total} events={} cmd={command} user=default redir=-1 resp={}",
         secs_since(client.created_ms),
         secs_since(client.last_active_ms()),
@@ -48,6 +49,7 @@ pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u
 fn flags(client: &Client) -> String {
     let letters = [
         (flag::MONITOR, 'O'),
+        (flag::PUBSUB, 'P'),
         (flag::BLOCKED, 'b'),
         (flag::CLOSE_AFTER_REPLY, 'c'),
         (flag::UNIX_SOCKET, 'U'),

@@ -50,7 +50,7 @@ impl<'a> Filter<'a> {
         self.id.is_none_or(|id| id == client.id)
             && self.addr.is_none_or(|addr| addr == client.addr.as_bytes())
             && self.local_addr.is_none_or(|addr| addr == client.local_addr.as_bytes())
-            && self.class.is_none_or(|class| class == Class::Normal)
+            && self.class.is_none_or(|class| class == Class::of(client))
     }
 }
 

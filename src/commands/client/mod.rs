@@ -110,7 +110,7 @@ fn info(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Ok(Reply::Verbatim(b"txt", text).into())
 }
 
-/// Classes of clients. Only the normal one has members: there are no replicas and no subscriptions yet.
+/// Classes of clients. There are no replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Normal,
@@ -120,6 +120,10 @@ enum Class {
 }
 
 impl Class {
+    fn of(client: &Client) -> Class {
+        if client.has(flag::PUBSUB) { Class::Pubsub } else { Class::Normal }
+    }
+
     fn parse(word: &[u8]) -> Result<Class> {
         Ok(match word.to_ascii_lowercase().as_slice() {
             b"normal" => Class::Normal,
@@ -132,12 +136,10 @@ impl Class {
 }
 
 fn list(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
-    let mut chosen = None;
+    let (mut chosen, mut class) = (None, None);
     if !args.is_empty() {
         if args.left() == 2 && args.keyword("type") {
-            if Class::parse(args.next()?)? != Class::Normal {
-                chosen = Some(Vec::new());
-            }
+            class = Some(Class::parse(args.next()?)?);
         } else if args.left() > 1 && args.keyword("id") {
             let ids =
                 args.rest().map(|word| number::parse_i64(word).ok_or(Error::reply("ERR Invalid client ID")));
@@ -149,12 +151,12 @@ fn list(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let now_ms = cx.now_ms;
     let named = chosen.as_ref().map(Vec::len);
     if named.unwrap_or_else(|| cx.node.clients.connected()) <= LIGHT_CLIENTS {
-        return Ok(list_text(cx.node, chosen, now_ms).into());
+        return Ok(list_text(cx.node, chosen, class, now_ms).into());
     }
-    Ok(Answer::Worker(Box::new(move |node| Ok(list_text(node, chosen, now_ms)))))
+    Ok(Answer::Worker(Box::new(move |node| Ok(list_text(node, chosen, class, now_ms)))))
 }
 
-fn list_text(node: &Node, ids: Option<Vec<i64>>, now_ms: u64) -> Reply {
+fn list_text(node: &Node, ids: Option<Vec<i64>>, class: Option<Class>, now_ms: u64) -> Reply {
     let clients: Vec<Arc<Client>> = match ids {
         None => node.clients.list(),
         Some(ids) => ids
@@ -165,8 +167,8 @@ fn list_text(node: &Node, ids: Option<Vec<i64>>, now_ms: u64) -> Reply {
     };
     let names = describe::command_names();
     let mut text = Vec::new();
-    for client in clients {
-        describe(&client, &names, now_ms, &mut text);
+    for client in clients.iter().filter(|client| class.is_none_or(|class| class == Class::of(client))) {
+        describe(client, &names, now_ms, &mut text);
     }
     Reply::Verbatim(b"txt", text)
 }

@@ -9,7 +9,7 @@ use crate::commands::scan::{cursor, elements};
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{ReadCx, View as _, WriteCx};
+use crate::keyspace::{Event, ReadCx, View as _, WriteCx};
 use crate::number::extended::Extended;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::hash;
@@ -151,12 +151,18 @@ fn hmset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>, name: &'static str) -> Result<i64> {
     let key = args.key()?;
     let pairs = args.rest_in_pairs().ok_or(Error::Arity(name.into()))?;
-    Ok(hash::set(cx, key, pairs)? as i64)
+    let added = hash::set(cx, key, pairs.clone())?;
+    cx.notify_fields(Event::HSET, key, pairs.map(|(field, _)| field));
+    Ok(added as i64)
 }
 
 fn hsetnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, field, value) = (args.key()?, args.next()?, args.next()?);
-    hash::set_new(cx, key, field, value).map(Reply::flag)
+    let added = hash::set_new(cx, key, field, value)?;
+    if added {
+        cx.notify_fields(Event::HSET, key, [field]);
+    }
+    Ok(Reply::flag(added))
 }
 
 fn hdel(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -196,7 +202,9 @@ fn hlen(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 
 fn hincrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, field, by) = (args.key()?, args.next()?, args.int()?);
-    Ok(Reply::Integer(hash::increment(cx, key, field, by)?))
+    let sum = hash::increment(cx, key, field, by)?;
+    cx.notify_fields(Event::HINCRBY, key, [field]);
+    Ok(Reply::Integer(sum))
 }
 
 fn hincrbyfloat(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -206,6 +214,7 @@ fn hincrbyfloat(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Err(Error::reply("ERR value is NaN or Infinity"));
     }
     let sum = hash::increment_float(cx, key, field, by)?;
+    cx.notify_fields(Event::HINCRBYFLOAT, key, [field]);
     Ok(cx.bulk(&sum))
 }
 

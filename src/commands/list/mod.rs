@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, ReadCx, View, WriteCx};
+use crate::keyspace::{Env, Event, ReadCx, View, WriteCx};
 use crate::number;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::list::{End, List, Side};
@@ -162,9 +162,24 @@ fn push_to(cx: &mut WriteCx<'_>, mut list: List<'_>, args: Args<'_>, end: End) -
     for value in args.rest() {
         list.push(cx, end, value)?;
     }
-    let len = list.len();
+    let (len, key) = (list.len(), list.key());
     list.save(cx)?;
+    cx.notify(pushed(end), key);
     Ok(Reply::Integer(len as i64))
+}
+
+fn pushed(end: End) -> Event {
+    match end {
+        End::Left => Event::LPUSH,
+        End::Right => Event::RPUSH,
+    }
+}
+
+fn popped(end: End) -> Event {
+    match end {
+        End::Left => Event::LPOP,
+        End::Right => Event::RPOP,
+    }
 }
 
 fn lpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
@@ -184,6 +199,7 @@ fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, end: End, command: &'static str
         let Some(mut list) = List::open(cx, key)? else { return Ok(Reply::Nil) };
         let value = list.pop(cx, end)?;
         list.save(cx)?;
+        cx.notify(popped(end), key);
         return Ok(value.map_or(Reply::Nil, Reply::span));
     };
     let count = at_least(word, 0, "ERR value is out of range, must be positive")?;
@@ -194,7 +210,11 @@ fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, end: End, command: &'static str
 /// Elements from an end, in the order in which they go.
 fn take(cx: &mut WriteCx<'_>, list: List<'_>, end: End, count: u64) -> Result<Reply> {
     let mut packer = Packer::begin(cx.arena());
+    let key = list.key();
     list.take(cx, end, count, &mut |value| packer.push(value))?;
+    if count > 0 {
+        cx.notify(popped(end), key);
+    }
     Ok(packer.finish(cx.arena(), Shape::Array))
 }
 
@@ -244,9 +264,11 @@ fn lrange(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 }
 
 fn lset(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
-    let mut list = List::open(cx, args.key()?)?.ok_or(Error::NoSuchKey)?;
+    let key = args.key()?;
+    let mut list = List::open(cx, key)?.ok_or(Error::NoSuchKey)?;
     let place = list.place(args.int()?).ok_or(Error::IndexOutOfRange)?;
     list.set(cx, place, args.next()?)?;
+    cx.notify(Event::LSET, key);
     Ok(Reply::OK)
 }
 
@@ -262,6 +284,9 @@ fn linsert(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (pivot, value) = (args.next()?, args.next()?);
     let Some(list) = List::open(cx, key)? else { return Ok(Reply::Integer(0)) };
     let len = list.insert(cx, side, pivot, value)?;
+    if len.is_some() {
+        cx.notify(Event::LINSERT, key);
+    }
     Ok(Reply::Integer(len.map_or(-1, |len| len as i64)))
 }
 
@@ -270,7 +295,11 @@ fn lrem(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let Some(list) = List::open(cx, key)? else { return Ok(Reply::Integer(0)) };
     let end = if count < 0 { End::Right } else { End::Left };
     let most = if count == 0 { u64::MAX } else { count.unsigned_abs() };
-    Ok(Reply::Integer(list.remove(cx, value, end, most)? as i64))
+    let removed = list.remove(cx, value, end, most)?;
+    if removed > 0 {
+        cx.notify(Event::LREM, key);
+    }
+    Ok(Reply::Integer(removed as i64))
 }
 
 fn ltrim(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -278,6 +307,7 @@ fn ltrim(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if let Some(list) = List::open(cx, key)? {
         let kept = list.places(first, last);
         list.keep(cx, kept)?;
+        cx.notify(Event::LTRIM, key);
     }
     Ok(Reply::OK)
 }

@@ -1,6 +1,6 @@
 //! Taking elements from lists and putting them into others.
 
-use super::{at_least, end, take};
+use super::{at_least, end, popped, pushed, take};
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
 use crate::keyspace::{View, WriteCx};
@@ -24,14 +24,18 @@ fn transfer(cx: &mut WriteCx<'_>, from: (&[u8], End), to: (&[u8], End)) -> Resul
         let Some(value) = source.pop(cx, from.1)? else { return Ok(Reply::Nil) };
         source.push_kept(cx, to.1, value)?;
         source.save(cx)?;
+        cx.notify(pushed(to.1), to.0);
+        cx.notify(popped(from.1), from.0);
         return Ok(Reply::span(value));
     }
     let mut target = List::open_or_create(cx, to.0)?;
     let Some(value) = source.pop(cx, from.1)? else { return Ok(Reply::Nil) };
     target.push_kept(cx, to.1, value)?;
     // The element is lent by the arena, which is as long as it was.
-    source.save(cx)?;
     target.save(cx)?;
+    cx.notify(pushed(to.1), to.0);
+    source.save(cx)?;
+    cx.notify(popped(from.1), from.0);
     Ok(Reply::span(value))
 }
 

@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::encoding::collection::HASH_LEN;
 use crate::error::{Error, Result};
-use crate::keyspace::{ReadCx, View as _, WriteCx};
+use crate::keyspace::{Event, ReadCx, View as _, WriteCx};
 use crate::number;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::set::algebra::{self, Operation};
@@ -69,18 +69,27 @@ fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Resul
 }
 
 pub fn sinterstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    store_result(cx, args, Operation::Intersection)
+    store_result(cx, args, Operation::Intersection, Event::SINTERSTORE)
 }
 
 pub fn sunionstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    store_result(cx, args, Operation::Union)
+    store_result(cx, args, Operation::Union, Event::SUNIONSTORE)
 }
 
 pub fn sdiffstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    store_result(cx, args, Operation::Difference)
+    store_result(cx, args, Operation::Difference, Event::SDIFFSTORE)
 }
 
-fn store_result(cx: &mut WriteCx<'_>, mut args: Args<'_>, operation: Operation) -> Result<Reply> {
+fn store_result(
+    cx: &mut WriteCx<'_>,
+    mut args: Args<'_>,
+    operation: Operation,
+    event: Event,
+) -> Result<Reply> {
     let to = args.key()?;
-    Ok(Reply::Integer(store(cx, to, operation, args.rest())? as i64))
+    let size = store(cx, to, operation, args.rest())?;
+    if size > 0 {
+        cx.notify(event, to);
+    }
+    Ok(Reply::Integer(size as i64))
 }

@@ -11,7 +11,7 @@ use self::options::{Existing, Expiry, Since, Ttl, Unit};
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Entry, Env, ReadCx, View, WriteCx, entry};
+use crate::keyspace::{Entry, Env, Event, ReadCx, View, WriteCx, entry};
 use crate::reply::Reply;
 use crate::types::string;
 
@@ -206,6 +206,7 @@ fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if args.is_empty() {
         let found = entry::find(cx, key)?;
         string::set(cx, &found, value, 0)?;
+        cx.notify(Event::SET, key);
         return Ok(Reply::OK);
     }
     let options = options::of_set(&mut args)?;
@@ -223,8 +224,14 @@ fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if !admitted {
         return Ok(old);
     }
-    let kept = if options.ttl == Ttl::Keep { found.expire_at_ms() } else { 0 };
-    string::set(cx, &found, value, expire_at_ms.unwrap_or(kept))?;
+    match expire_at_ms {
+        Some(expire_at_ms) => string::set_expiring(cx, &found, value, expire_at_ms)?,
+        None => {
+            let kept = if options.ttl == Ttl::Keep { found.expire_at_ms() } else { 0 };
+            string::set(cx, &found, value, kept)?;
+            cx.notify(Event::SET, key);
+        }
+    }
     Ok(if options.get { old } else { Reply::OK })
 }
 
@@ -245,7 +252,7 @@ fn set_expiring(
     let (key, text, value) = (args.key()?, args.next()?, args.next()?);
     let expire_at_ms = Expiry { text, unit, since: Since::Now }.at_ms(cx.env.now_ms, command)?;
     let found = entry::find(cx, key)?;
-    string::set(cx, &found, value, expire_at_ms)?;
+    string::set_expiring(cx, &found, value, expire_at_ms)?;
     Ok(Reply::OK)
 }
 
@@ -254,6 +261,7 @@ fn setnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let absent = !found.exists();
     if absent {
         string::set(cx, &found, args.next()?, 0)?;
+        cx.notify(Event::SET, found.key);
     }
     Ok(Reply::flag(absent))
 }
@@ -288,6 +296,7 @@ fn set_all<'a>(
         cx.arena().clear();
         let found = entry::find(cx, key)?;
         string::set(cx, &found, value, 0)?;
+        cx.notify(Event::SET, key);
     }
     Ok(())
 }
@@ -296,6 +305,7 @@ fn getset(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let found = entry::find_counted(cx, args.key()?)?;
     let old = bulk(cx, &found)?;
     string::set(cx, &found, args.next()?, 0)?;
+    cx.notify(Event::SET, found.key);
     Ok(old)
 }
 
@@ -314,22 +324,30 @@ fn getex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let found = entry::find_counted(cx, key)?;
     let Some(value) = string::value(&found)? else { return Ok(Reply::Nil) };
     let expire_at_ms = match ttl {
-        Ttl::At(expiry) => expiry.at_ms(cx.env.now_ms, "getex")?,
-        Ttl::Persist => 0,
-        Ttl::Unsaid | Ttl::Keep => found.expire_at_ms(),
+        Ttl::At(expiry) => Some(expiry.at_ms(cx.env.now_ms, "getex")?),
+        _ => None,
     };
     let reply = Reply::span(value.read(cx)?);
-    if expire_at_ms != 0 && expire_at_ms <= cx.env.now_ms {
-        entry::remove(cx, &found)?;
-    } else if expire_at_ms != found.expire_at_ms() {
-        entry::set_expiry(cx, &found, expire_at_ms)?;
+    match expire_at_ms {
+        Some(at_ms) if at_ms <= cx.env.now_ms => entry::remove(cx, &found)?,
+        Some(at_ms) => {
+            entry::set_expiry(cx, &found, at_ms)?;
+            cx.notify(Event::EXPIRE, key);
+        }
+        None if ttl == Ttl::Persist && found.expire_at_ms() != 0 => {
+            entry::set_expiry(cx, &found, 0)?;
+            cx.notify(Event::PERSIST, key);
+        }
+        None => {}
     }
     Ok(reply)
 }
 
 fn append(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, tail) = (args.key()?, args.next()?);
-    Ok(Reply::Integer(string::append(cx, key, tail)? as i64))
+    let len = string::append(cx, key, tail)?;
+    cx.notify(Event::APPEND, key);
+    Ok(Reply::Integer(len as i64))
 }
 
 fn strlen(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -358,5 +376,9 @@ fn getrange(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 fn setrange(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, at, bytes) = (args.key()?, args.int()?, args.next()?);
     let at = u64::try_from(at).map_err(|_| Error::reply("ERR offset is out of range"))?;
-    Ok(Reply::Integer(string::overwrite(cx, key, at, bytes)? as i64))
+    let len = string::overwrite(cx, key, at, bytes)?;
+    if !bytes.is_empty() {
+        cx.notify(Event::SETRANGE, key);
+    }
+    Ok(Reply::Integer(len as i64))
 }

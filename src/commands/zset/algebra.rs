@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::Listing;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
-use crate::keyspace::{ReadCx, View, WriteCx};
+use crate::keyspace::{Event, ReadCx, View, WriteCx};
 use crate::number::{double, parse_i64};
 use crate::reply::Reply;
 use crate::types::zset::Kept;
@@ -108,15 +108,19 @@ fn reply(cx: &mut ReadCx<'_>, args: Args<'_>, operation: Operation, name: &str) 
     Ok(members.finish(cx.arena()))
 }
 
-fn store<'a>(cx: &mut WriteCx<'a>, mut args: Args<'_>, operation: Operation, name: &str) -> Result<Reply> {
-    let to = args.key()?;
+fn store<'a>(cx: &mut WriteCx<'a>, mut args: Args<'_>, operation: Operation, event: Event) -> Result<Reply> {
+    let (to, name) = (args.key()?, event.name);
     let request = Request::parse(cx, args, operation, Purpose::Store, name)?;
     let mut store: Store<'a, '_> = Store::begin(cx, to)?;
     request.run(cx, &mut |cx: &mut WriteCx<'a>, scored| {
         store.add(cx, scored)?;
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(Reply::Integer(store.finish(cx)? as i64))
+    let size = store.finish(cx)?;
+    if size > 0 {
+        cx.notify(event, to);
+    }
+    Ok(Reply::Integer(size as i64))
 }
 
 pub fn zunion(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
@@ -132,15 +136,15 @@ pub fn zdiff(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 }
 
 pub fn zunionstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    store(cx, args, Operation::Union, "zunionstore")
+    store(cx, args, Operation::Union, Event::ZUNIONSTORE)
 }
 
 pub fn zinterstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    store(cx, args, Operation::Intersection, "zinterstore")
+    store(cx, args, Operation::Intersection, Event::ZINTERSTORE)
 }
 
 pub fn zdiffstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    store(cx, args, Operation::Difference, "zdiffstore")
+    store(cx, args, Operation::Difference, Event::ZDIFFSTORE)
 }
 
 pub fn zintercard(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {

@@ -7,7 +7,7 @@ use crate::commands::scan::{self, elements};
 use crate::dispatch::args::Args;
 use crate::encoding::zset::read_value;
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, ReadCx, View as _, WriteCx, draws};
+use crate::keyspace::{Env, Event, ReadCx, View as _, WriteCx, draws};
 use crate::number::double;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::collection::{Element, page, random};
@@ -63,6 +63,9 @@ pub fn zadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         }
     }
     set.save(cx)?;
+    if added + changed > 0 {
+        cx.notify(if rule.adds { Event::ZINCR } else { Event::ZADD }, key);
+    }
     Ok(match last {
         Added::New(score) | Added::Changed(score) | Added::Same(score) if rule.adds => Reply::Double(score),
         Added::Refused if rule.adds => Reply::Nil,
@@ -98,6 +101,9 @@ pub fn zincrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let mut set = SortedSet::open_or_create(cx, key)?;
     let added = set.add(cx, member, by, Rule { adds: true, ..Rule::default() })?;
     set.save(cx)?;
+    if matches!(added, Added::New(_) | Added::Changed(_)) {
+        cx.notify(Event::ZINCR, key);
+    }
     Ok(match added {
         Added::New(score) | Added::Changed(score) | Added::Same(score) => Reply::Double(score),
         Added::Refused => Reply::Nil,
@@ -113,6 +119,9 @@ pub fn zrem(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         removed += i64::from(set.remove(cx, member)?);
     }
     set.save(cx)?;
+    if removed > 0 {
+        cx.notify(Event::ZREM, key);
+    }
     Ok(Reply::Integer(removed))
 }
 

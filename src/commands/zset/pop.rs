@@ -2,7 +2,7 @@
 
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
-use crate::keyspace::{View as _, WriteCx};
+use crate::keyspace::{Event, View as _, WriteCx};
 use crate::number::parse_i64;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::zset::{Direction, Kept, SortedSet};
@@ -27,11 +27,31 @@ fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, from: Direction) -> Result<Repl
             Some(count.ok_or(Error::reply("ERR value is out of range, must be positive"))?)
         }
     };
-    let Some(mut set) = SortedSet::open(cx, key)? else { return Ok(Reply::Array(Vec::new())) };
-    let popped = set.pop(cx, from, count.unwrap_or(1))?;
-    set.save(cx)?;
+    let Some(set) = SortedSet::open(cx, key)? else { return Ok(Reply::Array(Vec::new())) };
+    let popped = take(cx, key, set, from, count.unwrap_or(1))?;
     // One member alone is no list of pairs.
     Ok(listed(cx, &popped, if count.is_some() { Shape::Pairs } else { Shape::Array }))
+}
+
+fn take(
+    cx: &mut WriteCx<'_>,
+    key: &[u8],
+    mut set: SortedSet<'_>,
+    from: Direction,
+    count: u64,
+) -> Result<Kept> {
+    let popped = set.pop(cx, from, count)?;
+    set.save(cx)?;
+    if count > 0 {
+        cx.notify(
+            match from {
+                Direction::Forward => Event::ZPOPMIN,
+                Direction::Backward => Event::ZPOPMAX,
+            },
+            key,
+        );
+    }
+    Ok(popped)
 }
 
 pub fn zmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -60,9 +80,8 @@ pub fn zmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         count = Some(positive(args.next()?, "ERR count should be greater than 0")?);
     }
     for key in named.rest().take(keys) {
-        let Some(mut set) = SortedSet::open(cx, key)? else { continue };
-        let popped = set.pop(cx, from, count.unwrap_or(1))?;
-        set.save(cx)?;
+        let Some(set) = SortedSet::open(cx, key)? else { continue };
+        let popped = take(cx, key, set, from, count.unwrap_or(1))?;
         let members = listed(cx, &popped, Shape::Nested);
         return Ok(Reply::Array(vec![cx.bulk(key), members]));
     }

@@ -3,7 +3,7 @@
 use super::Listing;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, ReadCx, View as _, WriteCx};
+use crate::keyspace::{Env, Event, ReadCx, View as _, WriteCx};
 use crate::number::{double, parse_i64};
 use crate::reply::Reply;
 use crate::types::zset::range::Ranks;
@@ -214,7 +214,11 @@ pub fn zrangestore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
             store.add(cx, Scored::of_row(element)?)?;
         }
     }
-    Ok(Reply::Integer(store.finish(cx)? as i64))
+    let size = store.finish(cx)?;
+    if size > 0 {
+        cx.notify(Event::ZRANGESTORE, to);
+    }
+    Ok(Reply::Integer(size as i64))
 }
 
 pub fn zcount(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {

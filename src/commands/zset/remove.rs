@@ -3,7 +3,7 @@
 use super::range::{names, ranks, scores};
 use crate::dispatch::args::Args;
 use crate::error::Result;
-use crate::keyspace::WriteCx;
+use crate::keyspace::{Event, WriteCx};
 use crate::reply::Reply;
 use crate::types::zset::range::Ranks;
 use crate::types::zset::{Direction, SortedSet};
@@ -15,7 +15,7 @@ pub fn zremrangebyrank(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply
     let Some(ranks) = Ranks::between(set.size(), start, end) else { return Ok(Reply::Integer(0)) };
     set.remove_ranks(cx, ranks)?;
     set.save(cx)?;
-    Ok(Reply::Integer(ranks.len as i64))
+    Ok(told(cx, Event::ZREMRANGEBYRANK, key, ranks.len))
 }
 
 pub fn zremrangebyscore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -25,7 +25,7 @@ pub fn zremrangebyscore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Repl
     let interval = set.by_score(&range);
     let removed = set.remove_interval(cx, &interval)?;
     set.save(cx)?;
-    Ok(Reply::Integer(removed as i64))
+    Ok(told(cx, Event::ZREMRANGEBYSCORE, key, removed))
 }
 
 pub fn zremrangebylex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -35,5 +35,12 @@ pub fn zremrangebylex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply>
     let interval = set.by_lex(cx, &range, Direction::Forward)?;
     let removed = set.remove_interval(cx, &interval)?;
     set.save(cx)?;
-    Ok(Reply::Integer(removed as i64))
+    Ok(told(cx, Event::ZREMRANGEBYLEX, key, removed))
+}
+
+fn told(cx: &mut WriteCx<'_>, event: Event, key: &[u8], removed: u64) -> Reply {
+    if removed > 0 {
+        cx.notify(event, key);
+    }
+    Reply::Integer(removed as i64)
 }

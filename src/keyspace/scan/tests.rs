@@ -45,6 +45,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         place,
         located: Located::default(),
         limits: Limits::DEFAULT,
+        events: Default::default(),
         random,
         cluster_enabled: false,
     };

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::keyspace::databases;
 use crate::metrics::process;
 use crate::node::Node;
+use crate::pubsub::Kind;
 
 pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let config = node.config.current();
@@ -128,6 +129,10 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let metrics = &node.metrics;
     metrics.sample(Instant::now());
     let rate = metrics.rate();
+    let [channels, patterns, shards] = {
+        let registry = node.pubsub.registry();
+        Kind::ALL.map(|kind| registry.names(kind) as u64)
+    };
     text.fields([
         ("total_connections_received", metrics.sum(|t| t.connections.get())),
         ("total_commands_processed", metrics.calls()),
@@ -147,8 +152,9 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("evicted_clients", 0),
         ("keyspace_hits", metrics.sum(|t| t.hits.get())),
         ("keyspace_misses", metrics.sum(|t| t.misses.get())),
-        ("pubsub_channels", 0),
-        ("pubsub_patterns", 0),
+        ("pubsub_channels", channels),
+        ("pubsub_patterns", patterns),
+        ("pubsubshard_channels", shards),
         ("latest_fork_usec", 0),
         ("total_forks", 0),
         ("migrate_cached_sockets", 0),

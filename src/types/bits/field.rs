@@ -1,8 +1,8 @@
 //! Integers of 1 to 64 bits at any bit of a string.
 
 use crate::error::Result;
-use crate::keyspace::{Env, View, WriteCx, entry};
-use crate::types::string::{Draft, Value};
+use crate::keyspace::{Env, Event, View, WriteCx, entry};
+use crate::types::string::{self, Draft, Value};
 
 /// Bytes that a field can touch: 64 bits that begin inside a byte.
 const MAX_BYTES: usize = 9;
@@ -167,21 +167,28 @@ pub fn run(cx: &mut WriteCx<'_>, key: &[u8], steps: &[Step]) -> Result<Vec<Optio
     let found = entry::find(cx, key)?;
     let written = steps.iter().filter(|step| step.action != Action::Get);
     let end = written.map(|step| step.at + u64::from(step.field.width)).max().unwrap_or(0);
+    let grows = string::value(&found)?.is_none_or(|value| value.len() < end.div_ceil(8));
     let mut draft = Draft::open(cx, found, end.div_ceil(8))?;
+    let mut changed = false;
     let mut results = Vec::with_capacity(steps.len());
     for step in steps {
         let mut bytes = [0; MAX_BYTES];
         let (at, len) = step.place();
         let bytes = bytes.get_mut(..len).unwrap_or(&mut []);
         draft.read(cx, at, bytes)?;
-        let (result, new) = step.outcome(step.get(bytes));
+        let old = step.get(bytes);
+        let (result, new) = step.outcome(old);
         if let Some(new) = new {
+            changed |= grows || new != old;
             step.put(bytes, new);
             draft.write(cx, at, bytes)?;
         }
         results.push(result);
     }
     draft.finish(cx)?;
+    if changed {
+        cx.notify(Event::SETBIT, key);
+    }
     Ok(results)
 }
 

@@ -8,7 +8,7 @@ use super::string::{self, Draft, Pieces, Value};
 use crate::encoding::DATA;
 use crate::encoding::string::{INLINE_MAX, PIECE_LEN};
 use crate::error::Result;
-use crate::keyspace::{Entry, Env, View, WriteCx, entry};
+use crate::keyspace::{Entry, Env, Event, View, WriteCx, entry};
 
 /// The bit at a place; behind the end of the string all bits are clear.
 pub fn get(cx: &mut impl View, value: Option<&Value>, at: u64) -> Result<bool> {
@@ -20,6 +20,7 @@ pub fn get(cx: &mut impl View, value: Option<&Value>, at: u64) -> Result<bool> {
 /// Sets or clears a bit of the string, which grows as needed. The old bit.
 pub fn set(cx: &mut WriteCx<'_>, key: &[u8], at: u64, on: bool) -> Result<bool> {
     let found = entry::find(cx, key)?;
+    let grows = string::value(&found)?.is_none_or(|value| value.len() <= at / 8);
     let mut draft = Draft::open(cx, found, at / 8 + 1)?;
     let mut byte = [0];
     draft.read(cx, at / 8, &mut byte)?;
@@ -28,6 +29,9 @@ pub fn set(cx: &mut WriteCx<'_>, key: &[u8], at: u64, on: bool) -> Result<bool> 
         draft.write(cx, at / 8, &[byte[0] ^ mask(at)])?;
     }
     draft.finish(cx)?;
+    if grows || was != on {
+        cx.notify(Event::SETBIT, key);
+    }
     Ok(was)
 }
 
@@ -160,6 +164,7 @@ pub fn combine(
     if len <= INLINE_MAX as u64 {
         part(cx, operation, operands, 0..len, &mut result, &mut operand)?;
         string::set(cx, to, &result, 0)?;
+        cx.notify(Event::SET, to.key);
         return Ok(len);
     }
     let pieces = Pieces::new(to, cx.new_version()?, len);
@@ -177,6 +182,7 @@ pub fn combine(
         }
     }
     string::store_pieces(cx, to, &pieces, 0)?;
+    cx.notify(Event::SET, to.key);
     Ok(len)
 }
 

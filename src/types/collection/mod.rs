@@ -131,18 +131,21 @@ impl<'k> Collection<'k> {
     }
 }
 
-/// Deletes elements of a collection that may not be there and returns how many were.
+/// Deletes elements of a collection that may not be there, shows those that were and returns how many.
 pub fn delete_each<'a>(
     cx: &mut WriteCx<'_>,
     key: &[u8],
     kind: Kind,
     members: impl ExactSizeIterator<Item = &'a [u8]>,
+    gone: &mut dyn FnMut(&'a [u8]),
 ) -> Result<u64> {
     cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
     let Some(mut all) = Collection::open(cx, key, kind)? else { return Ok(0) };
     let before = all.size();
     for member in members {
-        all.delete(cx, member)?;
+        if all.delete(cx, member)? {
+            gone(member);
+        }
         if all.is_empty() {
             break;
         }

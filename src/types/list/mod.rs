@@ -73,7 +73,11 @@ impl<'k> List<'k> {
 }
 
 /// What is known without reading elements.
-impl List<'_> {
+impl<'k> List<'k> {
+    pub fn key(&self) -> &'k [u8] {
+        self.rows.entry.key
+    }
+
     pub fn len(&self) -> u64 {
         self.rows.size()
     }

@@ -11,7 +11,7 @@ pub use pop::{pop, pop_one};
 use super::collection::{self, Collection, random};
 use crate::encoding::meta::Kind;
 use crate::error::Result;
-use crate::keyspace::{Env, View, WriteCx, draws};
+use crate::keyspace::{Env, Event, View, WriteCx, draws};
 use crate::number;
 
 /// Shows a member.
@@ -37,6 +37,9 @@ pub fn add<'a>(
         }
     }
     all.save(cx)?;
+    if all.size() > before {
+        cx.notify(Event::SADD, key);
+    }
     Ok(all.size() - before)
 }
 
@@ -54,7 +57,11 @@ pub fn remove<'a>(
     key: &[u8],
     members: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    collection::delete_each(cx, key, Kind::Set, members)
+    let count = collection::delete_each(cx, key, Kind::Set, members, &mut |_| {})?;
+    if count > 0 {
+        cx.notify(Event::SREM, key);
+    }
+    Ok(count)
 }
 
 /// Moves a member from one set to another; whether it was there.
@@ -67,11 +74,13 @@ pub fn move_member(cx: &mut WriteCx<'_>, from: &[u8], to: &[u8], member: &[u8]) 
     if !source.delete(cx, member)? {
         return Ok(false);
     }
+    source.save(cx)?;
+    cx.notify(Event::SREM, from);
     if target.put(cx, member, &[])? {
         note_kind(&mut target, member);
+        target.save(cx)?;
+        cx.notify(Event::SADD, to);
     }
-    source.save(cx)?;
-    target.save(cx)?;
     Ok(true)
 }
 

@@ -5,7 +5,7 @@ use crate::encoding::collection::HASH_LEN;
 use crate::encoding::meta::Kind;
 use crate::encoding::rows::RowKey;
 use crate::error::Result;
-use crate::keyspace::{View as _, WriteCx, draws, entry};
+use crate::keyspace::{Event, View as _, WriteCx, draws, entry};
 use crate::reply::Span;
 use crate::types::collection::{Collection, random};
 
@@ -22,6 +22,7 @@ pub fn pop_one(cx: &mut WriteCx<'_>, key: &[u8]) -> Result<Option<Span>> {
     })?;
     all.delete_known(cx, &picked);
     all.save(cx)?;
+    cx.notify(Event::SPOP, key);
     Ok(Some(cx.keep(&picked)))
 }
 
@@ -31,15 +32,21 @@ pub fn pop(cx: &mut WriteCx<'_>, key: &[u8], count: u64, visit: Visit<'_>) -> Re
     if count == 0 {
         return Ok(());
     }
+    take(cx, &mut all, count, visit)?;
+    cx.notify(Event::SPOP, key);
+    Ok(())
+}
+
+fn take(cx: &mut WriteCx<'_>, all: &mut Collection<'_>, count: u64, visit: Visit<'_>) -> Result<()> {
     if count >= all.size() {
-        each(cx, &all, visit)?;
+        each(cx, all, visit)?;
         return entry::remove(cx, &all.entry);
     }
     let stay = all.size() - count;
     if stay.saturating_mul(FEW_STAY) <= count {
-        return keep(cx, &all, stay, visit);
+        return keep(cx, all, stay, visit);
     }
-    let picked = Picked::draw(cx, &all, count)?;
+    let picked = Picked::draw(cx, all, count)?;
     for sub in picked.iter() {
         let member = sub.get(HASH_LEN..).unwrap_or_default();
         all.delete_known(cx, member);

@@ -16,7 +16,7 @@ use crate::encoding::DATA;
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::string::{INLINE_MAX, PIECE_LEN};
 use crate::error::{Error, Result};
-use crate::keyspace::{Entry, Env, View, WriteCx, entry};
+use crate::keyspace::{Entry, Env, Event, View, WriteCx, entry};
 use crate::number;
 use crate::number::extended::{self, Extended};
 use crate::reply::Span;
@@ -109,11 +109,8 @@ impl Value {
     }
 }
 
-/// Makes the key this string, whatever it was. A time that has come already leaves no key.
+/// Makes the key this string, whatever it was. The time has not come yet; see [`set_expiring`].
 pub fn set(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: u64) -> Result<()> {
-    if expire_at_ms != 0 && expire_at_ms <= cx.env.now_ms {
-        return entry::remove(cx, found);
-    }
     if value.len() <= INLINE_MAX {
         let header = Header { kind: Kind::String, expire_at_ms, body: Body::Inline };
         return entry::store(cx, found, &header, &[value]);
@@ -124,6 +121,24 @@ pub fn set(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: 
         cx.put(DATA, &pieces.row(number), &[bytes]);
     }
     store_pieces(cx, found, &pieces, expire_at_ms)
+}
+
+/// As [`set`], and tells so. A time that has come already leaves no key.
+pub fn set_expiring(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: u64) -> Result<()> {
+    let passed = expire_at_ms <= cx.env.now_ms;
+    if !passed {
+        set(cx, found, value, expire_at_ms)?;
+    } else if found.exists() {
+        entry::take_away(cx, found)?;
+    } else {
+        cx.notify(Event::NEW, found.key);
+    }
+    cx.notify(Event::SET, found.key);
+    cx.notify(Event::EXPIRE, found.key);
+    if passed {
+        cx.notify(Event::EXPIRED, found.key);
+    }
+    Ok(())
 }
 
 /// Puts the metadata of a string whose pieces are written.

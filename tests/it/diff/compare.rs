@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::play::{Outcome, Step};
+use super::play::{Outcome, Script, Step};
 use crate::value::Value;
 
 /// The servers run the same command at moments that a busy machine may set apart. Times in scripts are spread far wider.
@@ -68,6 +68,13 @@ pub struct Mismatch {
     command: String,
     tarn: String,
     redis: String,
+}
+
+impl Mismatch {
+    /// Of all that the script gave.
+    pub fn of_script(script: &Script, command: String, tarn: String, redis: String) -> Mismatch {
+        Mismatch { at: script.steps.len(), command, tarn, redis }
+    }
 }
 
 impl fmt::Display for Mismatch {

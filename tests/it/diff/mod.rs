@@ -8,6 +8,7 @@
 //! as `TARN_DIFF_SEED` is the first script of its test. `TARN_DIFF_COMMANDS` sets how many commands all tests together play.
 
 mod compare;
+mod events;
 mod grammar;
 mod play;
 mod raw;
@@ -149,6 +150,21 @@ fn explored(usual: u64) -> Option<u64> {
 #[test]
 fn differential_new() {
     differential("new", explored(7_000_000), grammar::MIXED, 20);
+}
+
+/// Events of every family, each in scripts of its own and all of them together.
+#[test]
+fn differential_events() {
+    let base = env_number("TARN_DIFF_SEED").or(explored(14_000_000)).unwrap_or_else(Rng::fresh_seed);
+    let scripts = (commands() / 5 / SCRIPT_STEPS).max(1) as u64;
+    println!("differential events: {scripts} scripts from seed {base}");
+    for seed in base..base + scripts {
+        let families = match (seed % 16) as usize {
+            alone if alone < grammar::EVENTFUL.len() => &grammar::EVENTFUL[alone..=alone],
+            _ => grammar::EVENTFUL,
+        };
+        events::run_one("events", seed, families, SCRIPT_STEPS);
+    }
 }
 
 #[test]

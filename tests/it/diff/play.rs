@@ -143,7 +143,7 @@ fn open(server: &Server, resp3: bool) -> Conn {
     conn
 }
 
-fn special(conn: &mut Conn, step: &Step) -> Outcome {
+pub fn special(conn: &mut Conn, step: &Step) -> Outcome {
     match step {
         Step::Command(args) => conn.try_call(args).into(),
         Step::ScanAll(options) => scan_all(conn, options),

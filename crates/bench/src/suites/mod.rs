@@ -4,6 +4,7 @@ mod bigkey;
 mod cold;
 mod flushall;
 mod idle;
+mod pubsub;
 mod recovery;
 mod sustained;
 mod throughput;
@@ -27,6 +28,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "sustained", run: sustained::run },
     Suite { name: "bigkey", run: bigkey::run },
     Suite { name: "flushall", run: flushall::run },
+    Suite { name: "pubsub", run: pubsub::run },
 ];
 
 pub fn chosen(name: &str) -> Result<Vec<&'static Suite>> {

@@ -52,6 +52,9 @@ pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &SORT, &KEYS, 
 /// Those that may meet in one script: not SORT, see there.
 pub const MIXED: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &CONNECTION, &ZSET];
 
+/// Those whose commands are told of.
+pub const EVENTFUL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &ZSET];
+
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
 /// Not these: what is still right of them may answer with what differs from server to server.

@@ -6,8 +6,7 @@ use super::*;
 use crate::rocksdb::hash::Hasher;
 use crate::{Direction, Space, SpaceDef, Wait};
 
-const DEF: SpaceDef =
-    SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false, keep_groups: false };
+const DEF: SpaceDef = SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false };
 
 struct Fixture {
     hasher: Hasher,

@@ -1,0 +1,176 @@
+//! What an I/O thread does for its subscribers: handing them what waits in its inbox, and changing what they listen to.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use tarn_resp::Args as Words;
+
+use super::connection::Connection;
+use super::io_thread::IoThread;
+use crate::config::{Config, OutputLimit};
+use crate::pubsub::{Change, Changed, Item, Kind, Name, Queue, Registry, Subscriptions};
+
+/// The connection that is being served, and its place: it is not among the others meanwhile.
+pub(super) type Served<'s> = Option<(&'s mut Connection, usize)>;
+
+impl IoThread {
+    /// Hands on what waits for this thread's subscribers.
+    pub(super) fn deliver(&mut self, served: Served<'_>) {
+        if self.node.pubsub.has_some(self.index) {
+            let mut queue = std::mem::take(&mut self.received);
+            self.node.pubsub.take(self.index, &mut queue);
+            self.hand_out(&mut queue, served);
+            self.received = queue;
+        }
+    }
+
+    /// As [`IoThread::deliver`], before the reply that the connection has been given last: what a command told its own client
+    /// comes first. Where the reply begins then.
+    pub(super) fn deliver_before(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        before: usize,
+    ) -> usize {
+        if !self.node.pubsub.has_some(self.index) {
+            return before;
+        }
+        let reply = connection.output.split_off(before.min(connection.output.len()));
+        self.deliver(Some((connection, place)));
+        let begin = connection.output.len();
+        connection.output.extend_from_slice(&reply);
+        begin
+    }
+
+    fn hand_out(&mut self, queue: &mut Queue, mut served: Served<'_>) {
+        let durable = self.node.engine.durable();
+        let mut items = queue.take_items();
+        for item in items.drain(..) {
+            let run = match item {
+                Item::Run(run) => run,
+                Item::Arrival(connection) => {
+                    self.welcome(connection);
+                    continue;
+                }
+            };
+            // Sent at the end of the round, when these commits will have been handed on.
+            self.wrote |= run.at > durable;
+            let messages = queue.messages(&run);
+            for place in self.subscribers.of(run.kind, &run.name) {
+                let connection = match &mut served {
+                    Some((connection, its)) if *its == place => &mut **connection,
+                    _ => match self.connections.get_mut(place) {
+                        Some(Some(connection)) => &mut **connection,
+                        _ => continue,
+                    },
+                };
+                let waiting = connection.unsent();
+                messages.write(connection.session.protocol, &mut connection.output);
+                // What waits already is on a list, unless it is too much.
+                if waiting == 0 || connection.is_over(&self.config.client_output_buffer_limit.pubsub) {
+                    self.to_send.push(place);
+                }
+            }
+        }
+        queue.clear(items);
+    }
+
+    /// A connection that has come from another thread with its subscriptions.
+    fn welcome(&mut self, connection: Box<dyn Any + Send>) {
+        let Ok(connection) = connection.downcast::<Connection>() else { return };
+        let subscribed = subscribed(&connection);
+        if let Some(place) = self.adopt(connection) {
+            for (kind, name) in &subscribed {
+                self.subscribers.add(*kind, name, place);
+            }
+        }
+    }
+
+    /// Hands a connection that listens on to another thread.
+    pub(super) fn hand_over(&mut self, place: usize, thread: usize) {
+        let Some(slot) = self.connections.get(place).and_then(Option::as_ref) else { return };
+        let (subscribed, node) = (subscribed(slot), Arc::clone(&self.node));
+        let mut queue = std::mem::take(&mut self.received);
+        node.pubsub.hand_over(
+            (self.index, thread),
+            &subscribed,
+            |waiting| {
+                self.hand_out(waiting, None);
+                for (kind, name) in &subscribed {
+                    self.subscribers.remove(*kind, name, place);
+                }
+                let connection = self.release(place, thread)?;
+                Some(connection as Box<dyn Any + Send>)
+            },
+            &mut queue,
+        );
+        self.received = queue;
+    }
+
+    /// Changes what a connection listens to and confirms it. Everything that was published before is handed out first.
+    pub(super) fn change_subscriptions(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        change: Change,
+        names: Words<'_>,
+    ) {
+        let mut confirmations = Vec::new();
+        let (protocol, thread) = (connection.session.protocol, self.index);
+        let changed = self.alter(connection, place, |subscriptions, registry| {
+            subscriptions.change(registry, thread, change, names, (protocol, &mut confirmations))
+        });
+        for Changed { kind, name } in &changed {
+            if change.subscribes {
+                self.subscribers.add(*kind, name, place);
+            } else {
+                self.subscribers.remove(*kind, name, place);
+            }
+        }
+        connection.output.extend_from_slice(&confirmations);
+    }
+
+    /// Ends all subscriptions of a connection, without a word to it.
+    pub(super) fn end_subscriptions(&mut self, connection: &mut Connection, place: usize) {
+        if connection.session.subscriptions.is_empty() {
+            return;
+        }
+        let thread = self.index;
+        let changed =
+            self.alter(connection, place, |subscriptions, registry| subscriptions.clear(registry, thread));
+        for Changed { kind, name } in &changed {
+            self.subscribers.remove(*kind, name, place);
+        }
+    }
+
+    fn alter(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        change: impl FnOnce(&mut Subscriptions, &mut Registry) -> Vec<Changed>,
+    ) -> Vec<Changed> {
+        let mut queue = std::mem::take(&mut self.received);
+        let subscriptions = &mut connection.session.subscriptions;
+        let changed =
+            self.node.pubsub.change(self.index, &mut queue, |registry| change(subscriptions, registry));
+        // To those who listened until now: messages that come later are not in this queue.
+        self.hand_out(&mut queue, Some((connection, place)));
+        self.received = queue;
+        let counts = Kind::ALL.map(|kind| connection.session.subscriptions.count(kind));
+        connection.session.client.set_subscriptions(counts);
+        changed
+    }
+}
+
+/// Everything a connection listens to.
+fn subscribed(connection: &Connection) -> Vec<(Kind, Name)> {
+    let subscriptions = &connection.session.subscriptions;
+    let names = |kind: Kind| subscriptions.names(kind).map(move |name| (kind, Name::clone(name)));
+    Kind::ALL.into_iter().flat_map(names).collect()
+}
+
+/// How much may wait for a connection.
+pub(super) fn output_limit<'c>(config: &'c Config, connection: &Connection) -> &'c OutputLimit {
+    let limits = &config.client_output_buffer_limit;
+    if connection.session.subscriptions.is_empty() { &limits.normal } else { &limits.pubsub }
+}
