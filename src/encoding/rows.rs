@@ -80,12 +80,14 @@ pub fn collection(db: u32, slot: u16, key: &[u8], version: u64) -> RowKey {
     row
 }
 
-/// The key behind the last row of a collection; `prefix` is what its rows begin with.
+/// The least key behind all that begin with `prefix`, which ends with a version. It has no zeroes at its end: with them
+/// keys of another group would lie before it, and the engine would look for these.
 pub fn collection_end(prefix: &[u8]) -> RowKey {
-    let mut end = RowKey::from_slice(prefix);
-    if let Some(version) = end.last_chunk_mut::<VERSION_LEN>() {
-        // Versions are given out from 1 on, one by one: the greatest is never reached.
-        *version = u64::from_be_bytes(*version).saturating_add(1).to_be_bytes();
+    // Versions are given out from 1 on, one by one: not all of their bytes are the greatest.
+    let kept = prefix.iter().rposition(|byte| *byte != u8::MAX).map_or(0, |last| last + 1);
+    let mut end = RowKey::from_slice(prefix.get(..kept).unwrap_or_default());
+    if let Some(last) = end.last_mut() {
+        *last += 1;
     }
     end
 }
@@ -227,7 +229,10 @@ mod tests {
     fn a_collection_ends_where_the_next_version_begins() {
         for version in [1, 0xff, u64::from(u32::MAX), u64::MAX - 1] {
             let prefix = collection(1, 2, b"key", version);
-            assert_eq!(collection_end(&prefix), collection(1, 2, b"key", version + 1));
+            let next = collection(1, 2, b"key", version + 1);
+            let end = collection_end(&prefix);
+            assert!(next.starts_with(&end) && next[end.len()..].iter().all(|byte| *byte == 0));
+            assert_ne!(end.last(), Some(&0), "version {version}");
         }
     }
 
