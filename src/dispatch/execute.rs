@@ -221,19 +221,6 @@ impl Lane {
         }
     }
 
-    /// Brings the metadata of keys that will be asked for soon into memory, in one go.
-    pub fn warm_keys(&mut self, db: u16, keys: Words<'_>) {
-        let Some(db) = self.node.keyspace.databases.get(db).filter(|_| !keys.is_empty()) else { return };
-        let seed = self.node.keyspace.seed;
-        let rows: Vec<_> = keys
-            .iter()
-            .map(|key| rows::meta(db.physical, slot::of(key), rows::hash48(seed, key), key))
-            .collect();
-        let rows: Vec<&[u8]> = rows.iter().map(|row| row.as_slice()).collect();
-        // What fails here fails again where it is asked for, and is reported there.
-        let _ = self.node.engine.begin_read(Wait::Allowed).get_many(META, &rows, &mut |_, _| {});
-    }
-
     /// None when a lock could not be had with this patience.
     fn attempt(
         &mut self,

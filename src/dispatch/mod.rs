@@ -10,4 +10,5 @@ pub mod redact;
 pub mod registry;
 pub mod session;
 pub mod spec;
+pub mod warm;
 pub mod watch;

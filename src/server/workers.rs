@@ -103,7 +103,7 @@ fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
     let now_ms = lane.node.clock.now_ms();
     let wrote = match work {
         Work::Keys { named, db, limits, why, warm } => {
-            lane.warm_keys(db, warm.view());
+            lane.warm_keys(command.spec, db, warm.view());
             let located = Located::default();
             let call = Call { command, named, words: words.view(), db, protocol, now_ms, limits, located };
             lane.run_on_worker(call, why, reply)
