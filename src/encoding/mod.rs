@@ -31,12 +31,17 @@ pub const SYSTEM: Space = Space(5);
 
 /// The order is part of the format.
 pub const SPACES: &[SpaceDef] = &[
-    SpaceDef { name: "meta", group_len: rows::meta_group_len, queue_like: false },
-    SpaceDef { name: "data", group_len: rows::collection_group_len, queue_like: true },
-    SpaceDef { name: "score", group_len: rows::collection_group_len, queue_like: true },
-    SpaceDef { name: "expire", group_len: rows::expire_group_len, queue_like: true },
-    SpaceDef { name: "field-expire", group_len: rows::collection_group_len, queue_like: true },
-    SpaceDef { name: "system", group_len: system::group_len, queue_like: false },
+    SpaceDef { name: "meta", group_len: rows::meta_group_len, queue_like: false, keep_groups: false },
+    SpaceDef { name: "data", group_len: rows::collection_group_len, queue_like: true, keep_groups: true },
+    SpaceDef { name: "score", group_len: rows::collection_group_len, queue_like: true, keep_groups: true },
+    SpaceDef { name: "expire", group_len: rows::expire_group_len, queue_like: true, keep_groups: false },
+    SpaceDef {
+        name: "field-expire",
+        group_len: rows::collection_group_len,
+        queue_like: true,
+        keep_groups: false,
+    },
+    SpaceDef { name: "system", group_len: system::group_len, queue_like: false, keep_groups: false },
 ];
 
 /// A row that does not read as what its space says. The text names the part.

@@ -19,8 +19,8 @@ const BUDGET: MemoryBudget =
     MemoryBudget { dirty_bytes: 512 << 20, row_cache_bytes: 256 << 20, block_cache_bytes: 256 << 20 };
 
 static SPACES: [SpaceDef; 2] = [
-    SpaceDef { name: "meta", group_len: |key| key.len().min(3), queue_like: false },
-    SpaceDef { name: "data", group_len: |key| key.len().min(11), queue_like: false },
+    SpaceDef { name: "meta", group_len: |key| key.len().min(3), queue_like: false, keep_groups: false },
+    SpaceDef { name: "data", group_len: |key| key.len().min(11), queue_like: false, keep_groups: false },
 ];
 
 fn main() {

@@ -46,6 +46,8 @@ pub struct SpaceDef {
     pub group_len: fn(key: &[u8]) -> usize,
     /// Rows of this space come and go at the head of a range, as in a queue: compaction watches its tombstones.
     pub queue_like: bool,
+    /// Groups that are scanned again and again may be kept whole in memory.
+    pub keep_groups: bool,
 }
 
 /// A row that [`Engine::expect`] was told of, in the engine's own terms.

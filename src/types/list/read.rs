@@ -14,10 +14,12 @@ use crate::types::collection::{MAX_STEP_BYTES, MAX_STEP_ROWS};
 use crate::types::strings::Strings;
 
 /// Elements of the first step; each further one is four times as long. Who finds soon what he looks for has read little.
-const FIRST_STEP: u64 = 16;
-const MAX_STEP: u64 = 256;
-/// So many elements are read one by one, which asks nothing of the order of rows. Who goes on scans the range.
-const SINGLE_READS: u64 = Env::LIGHT_ROWS as u64;
+const FIRST_STEP: u64 = 128;
+const MAX_STEP: u64 = 1024;
+/// So few elements are read one by one, which asks nothing of the order of rows.
+const SINGLE_READS: u64 = 8;
+/// A list with more elements than these is read in steps where rows are written between them.
+const SHORT: u64 = Env::LIGHT_ROWS as u64;
 
 /// An element with its place.
 pub type Visit<'v> = &'v mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>;
@@ -29,10 +31,7 @@ impl List<'_> {
         let (mut left, mut step) = (places, FIRST_STEP);
         let (mut read, mut bytes) = (0, 0);
         while !left.is_empty() {
-            let mut count = step.min(left.end - left.start);
-            if read < SINGLE_READS {
-                count = count.min(SINGLE_READS - read);
-            }
+            let count = step.min(left.end - left.start);
             let part = match from {
                 End::Left => left.start..left.start + count,
                 End::Right => left.end - count..left.end,
@@ -45,7 +44,7 @@ impl List<'_> {
                 broken = flow.is_break();
                 flow
             };
-            if read < SINGLE_READS {
+            if count <= SINGLE_READS {
                 self.read_single(cx, part.clone(), from, &mut watched)?;
             } else {
                 self.scan(cx, part.clone(), from, &mut watched)?;
@@ -129,7 +128,7 @@ impl List<'_> {
             let full = step.len() == MAX_STEP_ROWS || step.bytes() >= MAX_STEP_BYTES;
             if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        if self.len() > SINGLE_READS {
+        if self.len() > SHORT {
             self.scan(cx, left.clone(), from, &mut gather)?;
         } else {
             self.each(cx, left.clone(), from, &mut gather)?;

@@ -50,9 +50,9 @@ pub const GROUPED: Space = Space(1);
 pub const QUEUE: Space = Space(2);
 
 pub static SPACES: &[SpaceDef] = &[
-    SpaceDef { name: "plain", group_len: |key| key.len().min(4), queue_like: false },
-    SpaceDef { name: "grouped", group_len: grouped_len, queue_like: false },
-    SpaceDef { name: "queue", group_len: |key| key.len().min(1), queue_like: true },
+    SpaceDef { name: "plain", group_len: |key| key.len().min(4), queue_like: false, keep_groups: true },
+    SpaceDef { name: "grouped", group_len: grouped_len, queue_like: false, keep_groups: true },
+    SpaceDef { name: "queue", group_len: |key| key.len().min(1), queue_like: true, keep_groups: true },
 ];
 
 fn grouped_len(key: &[u8]) -> usize {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hashbrown::HashTable;
 
 use super::hash::{RowHash, prefetch_row};
+use crate::Range;
 
 /// A bucket at the usual fill, and what the allocator adds to the bytes.
 const ENTRY_OVERHEAD_BYTES: usize = 88;
@@ -65,6 +66,20 @@ impl CacheBudget {
 
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
+    }
+
+    pub fn limit(&self) -> usize {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Something was this large and is that large.
+    #[inline]
+    pub fn change(&self, before: usize, after: usize) {
+        if after > before {
+            self.used.fetch_add(after - before, Ordering::Relaxed);
+        } else if after < before {
+            self.used.fetch_sub(before - after, Ordering::Relaxed);
+        }
     }
 
     pub fn is_exceeded(&self) -> bool {
@@ -155,6 +170,33 @@ impl CachePart {
         }
     }
 
+    /// Forgets rows of a range, looking at `buckets` places from `from` on; where to go on, None at the end.
+    pub fn forget(
+        &mut self,
+        space: u8,
+        range: Range<'_>,
+        from: usize,
+        buckets: usize,
+        budget: &CacheBudget,
+    ) -> Option<usize> {
+        let to = (from + buckets).min(self.entries.num_buckets());
+        for at in from..to {
+            let Ok(found) = self.entries.get_bucket_entry(at) else { continue };
+            let key = found.get().key();
+            if found.get().space == space && key >= range.start && key < range.end {
+                let (entry, _) = found.remove();
+                budget.change(entry.size(), 0);
+            }
+        }
+        (to < self.entries.num_buckets()).then_some(to)
+    }
+
+    /// Changes when rows may have changed their places.
+    pub fn buckets(&self) -> usize {
+        self.entries.num_buckets()
+    }
+
+    #[cfg(test)]
     pub fn clear(&mut self, budget: &CacheBudget) {
         let size: usize = self.entries.iter().map(Entry::size).sum();
         budget.used.fetch_sub(size, Ordering::Relaxed);
@@ -168,7 +210,7 @@ mod tests {
     use crate::rocksdb::hash::Hasher;
     use crate::{Space, SpaceDef};
 
-    const SPACE: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false };
+    const SPACE: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false, keep_groups: false };
 
     fn hash(hasher: &Hasher, key: &[u8]) -> RowHash {
         hasher.row(&SPACE, Space(0), key)

@@ -61,7 +61,7 @@ impl Inner {
             self.store.delete_range(space, range, !self.store.filter().has_snapshots())
         };
         // Also after a failure: part of the range may be gone.
-        self.shards.forget_clean();
+        self.shards.forget_range(space, range);
         outcome
     }
 }

@@ -21,6 +21,7 @@ mod snapshot;
 mod store;
 mod table;
 mod transaction;
+mod whole;
 mod write_back;
 
 #[cfg(test)]
@@ -43,6 +44,7 @@ use self::shard::Shards;
 pub use self::snapshot::RocksSnapshot;
 use self::store::Store;
 use self::transaction::TxBuffer;
+use self::whole::Gatherer;
 use self::write_back::Steps;
 use crate::{
     Direction, Durability, Engine, Error, Expected, Filter, MemoryBudget, Notify, Position, Range, Read,
@@ -94,6 +96,7 @@ struct Inner {
     is_stuck: AtomicBool,
     is_closed: AtomicBool,
     background: Background,
+    gatherer: Gatherer,
     steps: Steps,
     _lock: File,
 }
@@ -138,6 +141,9 @@ impl Inner {
             while let Some(tx_row) = next {
                 if let Some(row) = buffer.row(tx_row) {
                     grown += shard.active.set(row.space, row.key, &tx_row.hash, row.value);
+                    if !shard.wholes.is_empty() {
+                        shard.wholes.commit(row.space, row.key, &tx_row.hash, row.value, &self.shards.budget);
+                    }
                 }
                 held += 1;
                 next = rows.next_if(|row| held < ROWS_PER_HOLD && row.hash.shard() == index);

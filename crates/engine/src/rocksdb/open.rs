@@ -27,6 +27,7 @@ use super::log::{Log, Resume, replay};
 use super::shard::Shards;
 use super::store::Store;
 use super::store::filter::FilterContext;
+use super::whole::Gatherer;
 use super::write_back::{Steps, write_unit};
 use super::{Inner, OpenOptions, RocksEngine};
 use crate::{Error, Result, Space, SpaceDef};
@@ -130,6 +131,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         is_stuck: AtomicBool::new(false),
         is_closed: AtomicBool::new(false),
         background: Background::default(),
+        gatherer: Gatherer::default(),
         steps,
         _lock: lock,
     });
@@ -272,4 +274,4 @@ impl replay::Sink for Recovery<'_> {
     }
 }
 
-const NO_SPACE: SpaceDef = SpaceDef { name: "", group_len: |_| 0, queue_like: false };
+const NO_SPACE: SpaceDef = SpaceDef { name: "", group_len: |_| 0, queue_like: false, keep_groups: false };

@@ -12,12 +12,15 @@ use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
 use super::table::set::TableSet;
-use crate::{Error, Result};
+use super::whole::Wholes;
+use crate::{Error, Range, Result, Space};
 
 /// Rows that move into the cache under one hold of a shard's lock.
 const ROWS_PER_STEP: usize = 64;
 /// Places the clock passes under one hold of a shard's lock.
 const EVICT_STEPS: usize = 64;
+/// Places looked at under one hold of a shard's lock when rows of a range are forgotten.
+const FORGET_STEPS: usize = 4096;
 const SHRINK_TURNS: usize = 1 << 16;
 
 #[derive(Default)]
@@ -26,6 +29,7 @@ pub struct Shard {
     /// Newest first.
     pub frozen: SmallVec<[Arc<Table>; 4]>,
     pub cache: CachePart,
+    pub wholes: Wholes,
     /// Grows when the sorted data may have changed below rows that a reader is fetching: what was fetched before
     /// must not enter the cache after.
     pub generation: u64,
@@ -50,7 +54,8 @@ impl Shard {
         if let Some(row) = dirty {
             return row.value.map_or(Found::Absent, Found::Value);
         }
-        match self.cache.get(space, key, hash) {
+        let clean = self.wholes.get(space, key, hash).or_else(|| self.cache.get(space, key, hash));
+        match clean {
             Some(value) => {
                 self.cache_hits.fetch_add(1, Ordering::Relaxed);
                 value.map_or(Found::Absent, Found::Value)
@@ -157,7 +162,11 @@ impl Shards {
                     let mut shard = lock.write();
                     for (_, row) in rows.by_ref().take(ROWS_PER_STEP) {
                         let hash = rehash(row.space, row.key);
-                        shard.cache.set(row.space, row.key, &hash, row.value, &self.budget);
+                        if shard.wholes.holds(row.space, row.key, &hash) {
+                            shard.cache.remove(row.space, row.key, &hash, &self.budget);
+                        } else {
+                            shard.cache.set(row.space, row.key, &hash, row.value, &self.budget);
+                        }
                     }
                     drop(shard);
                     self.evict();
@@ -198,19 +207,54 @@ impl Shards {
             }
             let hand = self.budget.shard.load(Ordering::Relaxed);
             let Some(lock) = self.list.get(hand % SHARDS) else { return };
-            let came_round = lock.write().cache.evict(EVICT_STEPS, &self.budget);
+            let mut shard = lock.write();
+            let came_round = shard.cache.evict(EVICT_STEPS, &self.budget);
             if came_round {
+                shard.wholes.evict(&self.budget);
                 self.budget.shard.store((hand + 1) % SHARDS, Ordering::Relaxed);
             }
         }
     }
 
+    /// Forgets the clean rows of a range, and any that are being fetched.
+    pub fn forget_range(&self, space: Space, range: Range<'_>) {
+        for lock in &self.list {
+            let mut next = Some(0);
+            let mut buckets = None;
+            while let Some(from) = next {
+                let mut shard = lock.write();
+                if buckets != Some(shard.cache.buckets()) {
+                    // The first step, or the table was made anew between two: begin at the beginning.
+                    buckets = Some(shard.cache.buckets());
+                    shard.generation += 1;
+                    shard.wholes.forget(space.0, range, &self.budget);
+                    next = shard.cache.forget(space.0, range, 0, FORGET_STEPS, &self.budget);
+                } else {
+                    next = shard.cache.forget(space.0, range, from, FORGET_STEPS, &self.budget);
+                }
+            }
+        }
+    }
+
     /// Forgets all clean rows, and those being fetched.
+    #[cfg(test)]
     pub fn forget_clean(&self) {
         for shard in &self.list {
             let mut shard = shard.write();
             shard.generation += 1;
             shard.cache.clear(&self.budget);
+            shard.wholes.clear(&self.budget);
+        }
+    }
+
+    /// Frees what has left memory, which may take long, without a lock.
+    pub fn free_gone(&self) {
+        for lock in &self.list {
+            if lock.read().wholes.gone.is_empty() {
+                continue;
+            }
+            let gone = std::mem::take(&mut lock.write().wholes.gone);
+            drop(gone);
         }
     }
 }

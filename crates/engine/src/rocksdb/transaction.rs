@@ -155,7 +155,7 @@ mod tests {
     use crate::rocksdb::hash::Hasher;
     use crate::{Space, SpaceDef};
 
-    const DEF: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false };
+    const DEF: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false, keep_groups: false };
 
     #[test]
     fn the_last_write_of_a_key_counts_below_and_above_the_index() {

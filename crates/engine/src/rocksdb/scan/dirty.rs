@@ -15,10 +15,10 @@ use super::{Request, View};
 use crate::{Direction, Error, Range, Result, Wait};
 
 const FIRST_ROWS: usize = 16;
-const MAX_ROWS: usize = 1024;
+pub const MAX_ROWS: usize = 1024;
 /// Where rows must be picked out of all that are dirty, each chunk costs a look at all of them.
 const MAX_PICKED_ROWS: usize = 16 << 10;
-const MAX_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 /// Groups looked into for one chunk.
 const MAX_GROUPS: u64 = 4096;
 /// Counting through fewer groups than this is always cheaper than looking at all rows.

@@ -4,24 +4,31 @@
 //! from the tables to the sorted data meanwhile is seen in one of the two.
 
 mod dirty;
-mod group;
+pub mod group;
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use rust_rocksdb::{DBRawIterator, ReadOptions, ReadTier};
 
 use self::dirty::Chunk;
-pub use self::dirty::Tables;
+pub use self::dirty::{MAX_BYTES, MAX_ROWS, Tables};
 use super::Inner;
 use super::hash::Hasher;
 use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
+use super::whole::Copied;
 use crate::{Direction, Error, Range, Result, Space, SpaceDef, Wait};
 
 /// Deleted rows that a scan which may not wait passes over before it gives up.
 const HURRIED_SKIPS: usize = 4096;
+
+thread_local! {
+    /// Rows of a group that is whole, on their way to the caller. A scan within a scan finds none and makes its own.
+    static COPIED: RefCell<Rows> = RefCell::default();
+}
 
 /// What a scan reads from.
 pub struct View<'a> {
@@ -55,16 +62,82 @@ impl Inner {
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         self.check_open()?;
+        let request = Request { space, range, direction, limit };
+        let own = own.map(|own| own.collect(space.0, range, direction)).unwrap_or_default();
+        if own.len() > 0 {
+            return self.scan_sources(request, wait, &own, each);
+        }
+        let mut rows = COPIED.take();
+        let outcome = self.scan_whole_first(request, wait, &mut rows, each);
+        COPIED.set(rows);
+        outcome
+    }
+
+    /// Takes rows from a group that is whole, as far as it is there, and the rest from where they come from.
+    fn scan_whole_first(
+        &self,
+        request: Request<'_>,
+        wait: Wait,
+        rows: &mut Rows,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut left = request.limit;
+        // Where the rows not yet told begin, in the scan's direction.
+        let mut told: Option<Vec<u8>> = None;
+        loop {
+            let Range { start, end } = request.range;
+            let range = match (&told, request.direction) {
+                (None, _) => request.range,
+                (Some(told), Direction::Forward) => Range { start: told, end },
+                (Some(told), Direction::Backward) => Range { start, end: told },
+            };
+            if range.start >= range.end || left == 0 {
+                return Ok(());
+            }
+            let rest = Request { range, limit: left, ..request };
+            rows.clear();
+            let copied = self.copy_whole(&rest, wait, rows)?;
+            if copied == Copied::None {
+                return self.scan_sources(rest, wait, &Rows::default(), each);
+            }
+            for row in 0..rows.len() {
+                if let (Some(key), Some(Some(value))) = (rows.key(row), rows.value(row))
+                    && each(key, value).is_break()
+                {
+                    return Ok(());
+                }
+            }
+            if copied == Copied::All {
+                return Ok(());
+            }
+            left -= rows.len();
+            let mut last =
+                rows.len().checked_sub(1).and_then(|last| rows.key(last)).unwrap_or_default().to_vec();
+            if request.direction == Direction::Forward {
+                // The least key above it.
+                last.push(0);
+            }
+            told = Some(last);
+        }
+    }
+
+    /// Takes rows from the tables and the sorted data.
+    pub(super) fn scan_sources(
+        &self,
+        request: Request<'_>,
+        wait: Wait,
+        own: &Rows,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
         let view = View {
-            def: self.def(space)?,
+            def: self.def(request.space)?,
             hasher: &self.hasher,
             tables: self,
             store: &self.store,
             read_options: &ReadOptions::default,
             wait,
         };
-        let own = own.map(|own| own.collect(space.0, range, direction)).unwrap_or_default();
-        scan(&view, Request { space, range, direction, limit }, &own, each)
+        scan(&view, request, own, each)
     }
 }
 

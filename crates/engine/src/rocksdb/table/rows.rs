@@ -59,6 +59,24 @@ impl Rows {
         });
     }
 
+    /// A row whose key is given in two parts.
+    #[inline]
+    pub fn push_of_group(&mut self, group: &[u8], rest: &[u8], value: &[u8]) {
+        let at = self.bytes.len();
+        self.bytes.reserve(group.len() + rest.len() + value.len());
+        self.bytes.extend_from_slice(group);
+        self.bytes.extend_from_slice(rest);
+        let value_at = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.spans.push(Span {
+            key: at,
+            value: value_at,
+            end: self.bytes.len(),
+            age: 0,
+            is_tombstone: false,
+        });
+    }
+
     pub fn push_row(&mut self, row: &Row<'_>, age: u16) {
         self.push(row.key, row.value, age);
     }

@@ -6,7 +6,8 @@ use super::*;
 use crate::rocksdb::hash::Hasher;
 use crate::{Direction, Space, SpaceDef, Wait};
 
-const DEF: SpaceDef = SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false };
+const DEF: SpaceDef =
+    SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false, keep_groups: false };
 
 struct Fixture {
     hasher: Hasher,

@@ -7,7 +7,8 @@ mod faulty;
 mod filter;
 mod model;
 mod moving;
-mod random;
+pub mod random;
+mod whole;
 
 use std::path::Path;
 
@@ -21,13 +22,14 @@ pub const CHOSEN: Space = Space(1);
 pub const QUEUE: Space = Space(2);
 
 pub static SPACES: [SpaceDef; 3] = [
-    SpaceDef { name: "fixed", group_len: |key| key.len().min(2), queue_like: false },
+    SpaceDef { name: "fixed", group_len: |key| key.len().min(2), queue_like: false, keep_groups: true },
     SpaceDef {
         name: "chosen",
         group_len: |key| key.first().map_or(0, |len| (1 + usize::from(*len)).min(key.len())),
         queue_like: false,
+        keep_groups: true,
     },
-    SpaceDef { name: "queue", group_len: |_| 0, queue_like: true },
+    SpaceDef { name: "queue", group_len: |_| 0, queue_like: true, keep_groups: true },
 ];
 
 pub const BUDGET: MemoryBudget =

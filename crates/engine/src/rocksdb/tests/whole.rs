@@ -1,0 +1,171 @@
+//! Groups that are kept whole say what the tables and the sorted data say.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::random::Random;
+use super::*;
+
+fn key(group: u8, number: u32) -> Vec<u8> {
+    [&[b'g', group][..], &number.to_be_bytes()].concat()
+}
+
+fn scan(engine: &RocksEngine, group: u8, direction: Direction) -> Pairs {
+    let read = engine.begin_read(Wait::Allowed);
+    scan_from(&read, FIXED, &[b'g', group], &[b'g', group + 1], direction, usize::MAX)
+}
+
+fn is_whole(engine: &RocksEngine, group: u8) -> bool {
+    let hash = engine.inner.hasher.group(FIXED, &[b'g', group]);
+    let shard = engine.inner.shards.read(hash::shard_of(hash)).unwrap();
+    shard.wholes.find(hash, FIXED.0, &[b'g', group]).is_some()
+}
+
+/// The thread that gathers has no deadline; a test that waits for it in vain fails.
+fn wait_until_whole(engine: &RocksEngine, group: u8) {
+    let begun = Instant::now();
+    while !is_whole(engine, group) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the group is never gathered");
+        for _ in 0..16 {
+            scan(engine, group, Direction::Forward);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn put_many(engine: &RocksEngine, group: u8, count: u32, value: &[u8]) {
+    let mut tx = engine.begin_write(Wait::Allowed);
+    for number in 0..count {
+        tx.put(FIXED, &key(group, number), &[value]);
+    }
+    tx.commit().unwrap();
+}
+
+#[test]
+fn a_small_group_is_whole_once_scanned_and_stays_true() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let mut random = Random::new(5);
+    let mut map = BTreeMap::new();
+    let mut seen_whole = 0;
+    for step in 0..4000 {
+        let key = key(1, random.below(60) as u32);
+        let mut tx = engine.begin_write(Wait::Allowed);
+        if random.below(3) > 0 {
+            let value = vec![b'x'; random.below(40)];
+            tx.put(FIXED, &key, &[&value]);
+            map.insert(key.clone(), value);
+        } else {
+            tx.delete(FIXED, &key);
+            map.remove(&key);
+        }
+        tx.commit().unwrap();
+        match step % 500 {
+            100 => drop(engine.inner.freeze().unwrap()),
+            200 => engine.write_back_now(),
+            300 => engine.inner.shards.forget_clean(),
+            _ => {}
+        }
+        assert_eq!(get(&engine, FIXED, &key), map.get(&key).cloned());
+        if random.below(8) == 0 {
+            let mut want: Pairs = map.clone().into_iter().collect();
+            assert_eq!(scan(&engine, 1, Direction::Forward), want);
+            want.reverse();
+            assert_eq!(scan(&engine, 1, Direction::Backward), want);
+            seen_whole += usize::from(is_whole(&engine, 1));
+        }
+    }
+    assert!(seen_whole > 300, "whole at {seen_whole} scans only");
+}
+
+#[test]
+fn a_large_group_is_gathered_aside_while_it_is_written_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put_many(&engine, 1, 20_000, b"old");
+    engine.write_back_now();
+    let is_done = AtomicBool::new(false);
+    let last = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut number = 0;
+            while !is_done.load(Ordering::SeqCst) {
+                number += 1;
+                put(&engine, FIXED, &key(1, number % 20_000), &number.to_be_bytes());
+            }
+            number
+        });
+        wait_until_whole(&engine, 1);
+        is_done.store(true, Ordering::SeqCst);
+        writer.join().unwrap()
+    });
+    let pairs = scan(&engine, 1, Direction::Forward);
+    assert!(is_whole(&engine, 1));
+    assert_eq!(pairs.len(), 20_000);
+    engine.inner.shards.forget_clean();
+    assert_eq!(pairs, scan(&engine, 1, Direction::Forward), "not what the tables say after {last} writes");
+}
+
+#[test]
+fn a_scan_within_a_scan_of_the_same_group_is_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put_many(&engine, 1, 50, b"value");
+    scan(&engine, 1, Direction::Forward);
+    assert!(is_whole(&engine, 1));
+    let read = engine.begin_read(Wait::Allowed);
+    let mut inner_rows = 0;
+    read.scan(FIXED, Range { start: b"g\x01", end: b"g\x02" }, Direction::Forward, 10, &mut |_, _| {
+        inner_rows += scan(&engine, 1, Direction::Backward).len();
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(inner_rows, 500);
+}
+
+#[test]
+fn a_group_that_is_only_written_to_is_let_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put_many(&engine, 1, 20, b"value");
+    scan(&engine, 1, Direction::Forward);
+    assert!(is_whole(&engine, 1));
+    for number in 0..200 {
+        put(&engine, FIXED, &key(1, number % 20), b"other");
+    }
+    assert!(!is_whole(&engine, 1));
+    assert_eq!(scan(&engine, 1, Direction::Forward).len(), 20);
+}
+
+#[test]
+fn memory_is_counted_and_given_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    for group in 0..200 {
+        put_many(&engine, group, 50, &[0; 100]);
+        scan(&engine, group, Direction::Forward);
+    }
+    let used = engine.stats().row_cache_bytes;
+    assert!(used > 200 * 50 * 100, "{used} bytes");
+    engine.inner.set_memory(MemoryBudget { row_cache_bytes: 256 << 10, ..BUDGET });
+    let used = engine.stats().row_cache_bytes;
+    assert!(used <= 256 << 10, "{used} bytes");
+    assert!((0..200).any(|group| !is_whole(&engine, group)));
+    engine.inner.shards.forget_clean();
+    assert_eq!(engine.stats().row_cache_bytes, 0);
+}
+
+#[test]
+fn deleting_a_range_forgets_the_groups_in_it_and_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    for group in 1..6 {
+        put_many(&engine, group, 30, b"value");
+        scan(&engine, group, Direction::Forward);
+    }
+    engine.delete_range(FIXED, Range { start: &key(2, 10), end: &key(4, 10) }).unwrap();
+    let whole: Vec<bool> = (1..6).map(|group| is_whole(&engine, group)).collect();
+    assert_eq!(whole, [true, false, false, false, true]);
+    let left: Vec<usize> = (1..6).map(|group| scan(&engine, group, Direction::Forward).len()).collect();
+    assert_eq!(left, [30, 10, 0, 20, 30]);
+}

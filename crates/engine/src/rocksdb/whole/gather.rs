@@ -1,0 +1,183 @@
+//! Gathering a group's rows, and scans of groups that are whole.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::thread::Thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::super::Inner;
+use super::super::hash::shard_of;
+use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
+use super::super::table::rows::Rows;
+use super::ordered::{Ordered, Part};
+use super::{LARGEST_SHARE, SMALL_BYTES, Worth};
+use crate::{Direction, Range, Result, Space, Wait};
+
+/// Groups that wait to be gathered; more are not taken.
+const MAX_WAITING: usize = 64;
+/// Gathering a large group may take a core for a second: it steps back behind requests.
+const NICE: i32 = 5;
+const LOOK_ROUND: Duration = Duration::from_secs(1);
+
+/// The thread that gathers large groups, and what it is to do.
+#[derive(Default)]
+pub struct Gatherer {
+    thread: OnceLock<Thread>,
+    waiting: Mutex<VecDeque<(Space, Box<[u8]>)>>,
+}
+
+impl Gatherer {
+    pub fn set_thread(&self, thread: Thread) {
+        let _first = self.thread.set(thread);
+    }
+
+    pub fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    fn want(&self, space: Space, group: &[u8]) {
+        let mut waiting = self.waiting.lock();
+        if waiting.len() < MAX_WAITING && !waiting.iter().any(|(at, other)| *at == space && **other == *group)
+        {
+            waiting.push_back((space, group.into()));
+            drop(waiting);
+            self.wake();
+        }
+    }
+}
+
+/// What became of the attempt to take rows from a group that is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copied {
+    /// All that the request asks for.
+    All,
+    /// As many rows as fit.
+    Some,
+    /// The group is not whole.
+    None,
+}
+
+impl Inner {
+    /// Copies rows out of a group that is whole. Where it is worth it, the group is made whole first.
+    pub(in super::super) fn copy_whole(
+        &self,
+        request: &Request<'_>,
+        wait: Wait,
+        out: &mut Rows,
+    ) -> Result<Copied> {
+        let Request { space, range, .. } = *request;
+        let def = self.def(space)?;
+        if !def.keep_groups {
+            return Ok(Copied::None);
+        }
+        let Some(group) = group::single(def, range.start, range.end) else { return Ok(Copied::None) };
+        let hash = self.hasher.group(space, group);
+        let worth = match self.copy_known(request, group, hash, out)? {
+            Ok(copied) => return Ok(copied),
+            Err(worth) => worth,
+        };
+        if worth == Worth::Aside {
+            self.gatherer.want(space, group);
+        }
+        let is_whole =
+            matches!(worth, Worth::Here(rows) if self.gather(space, group, hash, wait, rows, SMALL_BYTES));
+        if is_whole && let Ok(copied) = self.copy_known(request, group, hash, out)? {
+            return Ok(copied);
+        }
+        Ok(Copied::None)
+    }
+
+    fn copy_known(
+        &self,
+        request: &Request<'_>,
+        group: &[u8],
+        hash: u64,
+        out: &mut Rows,
+    ) -> Result<std::result::Result<Copied, Worth>> {
+        let Request { space, range, direction, limit } = *request;
+        let shard = self.shards.read(shard_of(hash))?;
+        let Some(rows) = shard.wholes.find(hash, space.0, group) else {
+            if shard.wholes.counts() {
+                return Ok(Err(shard.wholes.count_scan(hash)));
+            }
+            drop(shard);
+            let mut shard = self.shards.write(shard_of(hash))?;
+            shard.wholes.begin_counting();
+            return Ok(Err(shard.wholes.count_scan(hash)));
+        };
+        let part = Part {
+            start: range.start.get(group.len()..).unwrap_or_default(),
+            end: range.end.strip_prefix(group),
+            direction,
+            max_rows: limit.min(MAX_ROWS),
+            max_bytes: MAX_BYTES,
+        };
+        Ok(Ok(if rows.copy(&part, group, out) { Copied::All } else { Copied::Some }))
+    }
+
+    /// Makes a group whole, if it has no more rows and bytes than these; whether it is.
+    fn gather(
+        &self,
+        space: Space,
+        group: &[u8],
+        hash: u64,
+        wait: Wait,
+        max_rows: usize,
+        max_bytes: usize,
+    ) -> bool {
+        let (Some(end), Ok(shard)) = (group::successor(group), self.shards.write(shard_of(hash))) else {
+            return false;
+        };
+        let Some(number) = { shard }.wholes.begin(hash, space.0, group, &self.shards.budget) else {
+            return false;
+        };
+        let mut rows = Ordered::default();
+        let request = Request {
+            space,
+            range: Range { start: group, end: &end },
+            direction: Direction::Forward,
+            limit: usize::MAX,
+        };
+        let mut is_too_large = false;
+        let outcome = self.scan_sources(request, wait, &Rows::default(), &mut |key, value| {
+            rows.push_last(key.get(group.len()..).unwrap_or_default(), value);
+            is_too_large = rows.len() > max_rows || rows.bytes() > max_bytes;
+            if is_too_large || self.background.is_ending.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        let rows = (outcome.is_ok() && !is_too_large).then_some(rows);
+        let is_whole = rows.is_some();
+        if let Ok(mut shard) = self.shards.write(shard_of(hash)) {
+            shard.wholes.end(hash, space.0, group, number, rows, &self.shards.budget);
+        }
+        self.shards.evict();
+        is_whole
+    }
+
+    /// The thread's work: large groups, and the memory of those that have left.
+    pub(in super::super) fn run_gatherer(&self) {
+        // Refused only where it is not wanted, as in a container with priorities of its own.
+        let _ = rustix::process::nice(NICE);
+        while !self.background.is_ending.load(Ordering::Acquire) {
+            self.shards.free_gone();
+            let next = self.gatherer.waiting.lock().front().cloned();
+            let Some((space, group)) = next else {
+                std::thread::park_timeout(LOOK_ROUND);
+                continue;
+            };
+            let hash = self.hasher.group(space, &group);
+            let max_bytes = self.shards.budget.limit() / LARGEST_SHARE;
+            self.gather(space, &group, hash, Wait::Allowed, usize::MAX, max_bytes);
+            self.gatherer.waiting.lock().pop_front();
+        }
+        self.shards.free_gone();
+    }
+}

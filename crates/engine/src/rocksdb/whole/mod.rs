@@ -1,0 +1,304 @@
+//! Groups kept whole: all rows of a group, in order, in memory. A group that is scanned again and again is gathered
+//! once; from then on commits keep it true, and scans of it (and reads of single rows, absent ones too) ask nobody else.
+//!
+//! They share the budget of the clean rows and leave by the same clock; one that is only written to leaves at once.
+
+mod gather;
+pub mod ordered;
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use hashbrown::HashTable;
+
+pub use self::gather::{Copied, Gatherer};
+use self::ordered::Ordered;
+use super::cache::CacheBudget;
+use super::hash::RowHash;
+use crate::Range;
+
+/// A scan gathers the group that it meets, if that is this small: finding the first row is most of the work.
+const TINY_ROWS: usize = 64;
+/// A group that has been scanned before may have more.
+const SMALL_ROWS: usize = 1024;
+const SMALL_SCANS: u32 = 2;
+const SMALL_BYTES: usize = 128 << 10;
+/// A larger one is gathered aside when it has been scanned this often.
+const LARGE_SCANS: u32 = 8;
+/// The largest, as a share of the budget.
+const LARGEST_SHARE: usize = 4;
+/// Rows written to a group while it is gathered; when there are more the gathering is for nothing.
+const MAX_MEANWHILE: usize = 1 << 16;
+/// A group is not kept for writes alone: this many of them, and this part of its rows, without a scan between.
+const IDLE_WRITES: usize = 64;
+const IDLE_SHARE: usize = 2;
+/// Groups whose scans a shard counts, about.
+const COUNTED: usize = 1024;
+/// A group with its share of the table.
+const WHOLE_OVERHEAD_BYTES: usize = 160;
+
+/// A row that was written while its group was gathered; the key is without the group.
+struct Meanwhile {
+    key: Box<[u8]>,
+    value: Option<Box<[u8]>>,
+}
+
+enum State {
+    /// Its number tells one gathering from another.
+    Gathering {
+        number: u64,
+        meanwhile: Vec<Meanwhile>,
+    },
+    Ready(Ordered),
+}
+
+struct Whole {
+    hash: u64,
+    space: u8,
+    group: Box<[u8]>,
+    state: State,
+    used: AtomicBool,
+    /// Since the last scan.
+    writes: AtomicU32,
+}
+
+impl Whole {
+    fn is(&self, hash: u64, space: u8, group: &[u8]) -> bool {
+        self.hash == hash && self.space == space && *self.group == *group
+    }
+
+    fn size(&self) -> usize {
+        let rows = match &self.state {
+            State::Gathering { .. } => 0,
+            State::Ready(rows) => rows.bytes(),
+        };
+        WHOLE_OVERHEAD_BYTES + self.group.len() + rows
+    }
+
+    fn is_idle(&self) -> bool {
+        match &self.state {
+            State::Gathering { .. } => false,
+            State::Ready(rows) => {
+                self.writes.load(Ordering::Relaxed) as usize > IDLE_WRITES + rows.len() / IDLE_SHARE
+            }
+        }
+    }
+}
+
+/// What is to be done about a group that is not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worth {
+    Nothing,
+    /// Gathering it here, if it has no more rows than these.
+    Here(usize),
+    /// Gathering it aside.
+    Aside,
+}
+
+/// One shard's groups.
+#[derive(Default)]
+pub struct Wholes {
+    list: HashTable<Whole>,
+    /// How often groups that are not whole were scanned: the upper bits of a hash and a count.
+    counted: Box<[AtomicU32]>,
+    last_number: u64,
+    /// What has left, to be freed without a lock.
+    pub gone: Vec<Ordered>,
+}
+
+impl Wholes {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The rows of a group that is whole, for a scan.
+    #[inline]
+    pub fn find(&self, hash: u64, space: u8, group: &[u8]) -> Option<&Ordered> {
+        let whole = self.list.find(hash, |whole| whole.is(hash, space, group))?;
+        let State::Ready(rows) = &whole.state else { return None };
+        whole.used.store(true, Ordering::Relaxed);
+        whole.writes.store(0, Ordering::Relaxed);
+        Some(rows)
+    }
+
+    /// Some(None): the group is whole, and the row is not in it.
+    #[inline]
+    pub fn get(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
+        if self.list.is_empty() {
+            return None;
+        }
+        let (group, rest) = key.split_at_checked(hash.group_len)?;
+        let whole = self.list.find(hash.group, |whole| whole.is(hash.group, space, group))?;
+        let State::Ready(rows) = &whole.state else { return None };
+        if !whole.used.load(Ordering::Relaxed) {
+            whole.used.store(true, Ordering::Relaxed);
+        }
+        Some(rows.get(rest))
+    }
+
+    /// Whether a row need not be remembered as a clean one.
+    pub fn holds(&self, space: u8, key: &[u8], hash: &RowHash) -> bool {
+        !self.list.is_empty()
+            && key.get(..hash.group_len).is_some_and(|group| {
+                self.list
+                    .find(hash.group, |whole| whole.is(hash.group, space, group))
+                    .is_some_and(|whole| matches!(whole.state, State::Ready(_)))
+            })
+    }
+
+    /// Counts a scan of a group that is not whole.
+    pub fn count_scan(&self, hash: u64) -> Worth {
+        let Some(counter) = self.counted.get((hash >> 40) as usize % COUNTED) else {
+            return Worth::Nothing;
+        };
+        let tag = (hash as u32) & !0xff;
+        let before = counter.load(Ordering::Relaxed);
+        let scans = if before & !0xff == tag { (before & 0xff) + 1 } else { 1 };
+        // Scans at the same time may count as one.
+        counter.store(tag | scans.min(0xff), Ordering::Relaxed);
+        match scans {
+            1 => Worth::Here(TINY_ROWS),
+            SMALL_SCANS => Worth::Here(SMALL_ROWS),
+            scans if scans % LARGE_SCANS == 0 => Worth::Aside,
+            _ => Worth::Nothing,
+        }
+    }
+
+    /// Whether scans are counted yet; it takes a write to begin with it.
+    pub fn counts(&self) -> bool {
+        !self.counted.is_empty()
+    }
+
+    pub fn begin_counting(&mut self) {
+        if self.counted.is_empty() {
+            self.counted = (0..COUNTED).map(|_| AtomicU32::new(0)).collect();
+        }
+    }
+
+    /// A committed row.
+    #[inline]
+    pub fn commit(
+        &mut self,
+        space: u8,
+        key: &[u8],
+        hash: &RowHash,
+        value: Option<&[u8]>,
+        budget: &CacheBudget,
+    ) {
+        let Some((group, rest)) = key.split_at_checked(hash.group_len) else { return };
+        let Ok(mut found) = self.list.find_entry(hash.group, |whole| whole.is(hash.group, space, group))
+        else {
+            return;
+        };
+        let whole = found.get_mut();
+        *whole.writes.get_mut() = whole.writes.get_mut().saturating_add(1);
+        let is_for_nothing = match &mut whole.state {
+            State::Gathering { meanwhile, .. } => {
+                meanwhile.push(Meanwhile { key: rest.into(), value: value.map(Box::from) });
+                meanwhile.len() > MAX_MEANWHILE
+            }
+            State::Ready(rows) => {
+                let before = rows.bytes();
+                rows.set(rest, value);
+                budget.change(before, rows.bytes());
+                whole.is_idle()
+            }
+        };
+        if is_for_nothing {
+            let (whole, _) = found.remove();
+            self.let_go(whole, budget);
+        }
+    }
+
+    fn let_go(&mut self, whole: Whole, budget: &CacheBudget) {
+        budget.change(whole.size(), 0);
+        if let State::Ready(rows) = whole.state {
+            self.gone.push(rows);
+        }
+    }
+
+    /// From now on what is written to the group is noted; the number to end it with. None when somebody gathers it already.
+    fn begin(&mut self, hash: u64, space: u8, group: &[u8], budget: &CacheBudget) -> Option<u64> {
+        if self.list.find(hash, |whole| whole.is(hash, space, group)).is_some() {
+            return None;
+        }
+        self.last_number += 1;
+        let number = self.last_number;
+        let state = State::Gathering { number, meanwhile: Vec::new() };
+        let (used, writes) = (AtomicBool::new(true), AtomicU32::new(0));
+        let whole = Whole { hash, space, group: group.into(), state, used, writes };
+        budget.change(0, whole.size());
+        self.list.insert_unique(hash, whole, |whole| whole.hash);
+        Some(number)
+    }
+
+    /// Ends a gathering: with the group's rows, or without.
+    fn end(
+        &mut self,
+        hash: u64,
+        space: u8,
+        group: &[u8],
+        number: u64,
+        rows: Option<Ordered>,
+        budget: &CacheBudget,
+    ) {
+        let found = self.list.find_entry(hash, |whole| {
+            let is_this = matches!(whole.state, State::Gathering { number: at, .. } if at == number);
+            is_this && whole.is(hash, space, group)
+        });
+        let Ok(mut found) = found else { return };
+        let Some(mut rows) = rows else {
+            let (whole, _) = found.remove();
+            self.let_go(whole, budget);
+            return;
+        };
+        let whole = found.get_mut();
+        let before = whole.size();
+        if let State::Gathering { meanwhile, .. } = &whole.state {
+            for row in meanwhile {
+                rows.set(&row.key, row.value.as_deref());
+            }
+        }
+        whole.state = State::Ready(rows);
+        budget.change(before, whole.size());
+    }
+
+    /// One round of the clock: those not used since the last one go.
+    pub fn evict(&mut self, budget: &CacheBudget) {
+        let unused = |whole: &mut Whole| {
+            matches!(whole.state, State::Ready(_)) && !std::mem::replace(whole.used.get_mut(), false)
+        };
+        for whole in self.list.extract_if(unused) {
+            budget.change(whole.size(), 0);
+            if let State::Ready(rows) = whole.state {
+                self.gone.push(rows);
+            }
+        }
+    }
+
+    /// Forgets the groups that have rows in a range, those being gathered too.
+    pub fn forget(&mut self, space: u8, range: Range<'_>, budget: &CacheBudget) {
+        let touched = |whole: &mut Whole| {
+            // Keys of the group begin with it: the least is the group itself.
+            whole.space == space
+                && *whole.group < *range.end
+                && (*whole.group >= *range.start || range.start.starts_with(&whole.group))
+        };
+        for whole in self.list.extract_if(touched) {
+            budget.change(whole.size(), 0);
+            if let State::Ready(rows) = whole.state {
+                self.gone.push(rows);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub fn clear(&mut self, budget: &CacheBudget) {
+        for whole in self.list.drain() {
+            budget.change(whole.size(), 0);
+            if let State::Ready(rows) = whole.state {
+                self.gone.push(rows);
+            }
+        }
+    }
+}

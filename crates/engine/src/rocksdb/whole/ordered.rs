@@ -1,0 +1,457 @@
+//! The rows of one group in order: leaves of neighbouring rows, each with the bytes of its rows in one buffer.
+//!
+//! A row is found by two binary searches over numbers (the first bytes of the keys), so that few cache lines are
+//! touched. A `BTreeMap` of boxed keys needs three times the memory and twice the time for the same.
+
+// Places and spans are made here, for vectors that grow and shrink together.
+#![allow(clippy::indexing_slicing)]
+
+use std::cmp::Ordering;
+
+use super::super::table::rows::Rows;
+use crate::Direction;
+
+/// A leaf of more rows or bytes is split.
+const LEAF_ROWS: usize = 128;
+const LEAF_BYTES: usize = 32 << 10;
+/// What a leaf costs beside its rows, about.
+const LEAF_OVERHEAD_BYTES: usize = 128;
+/// A key's number and its row's span.
+const ROW_OVERHEAD_BYTES: usize = 20;
+
+#[derive(Clone, Copy)]
+struct Span {
+    at: u32,
+    key_len: u32,
+    value_len: u32,
+}
+
+#[derive(Default)]
+struct Leaf {
+    /// The first eight bytes of each key, as numbers.
+    heads: Vec<u64>,
+    spans: Vec<Span>,
+    bytes: Vec<u8>,
+    /// Bytes that belong to no row any more.
+    garbage: usize,
+}
+
+/// Of keys that begin alike, all of them is compared.
+fn head_of(key: &[u8]) -> u64 {
+    match key.first_chunk::<8>() {
+        Some(head) => u64::from_be_bytes(*head),
+        None => {
+            let mut head = [0; 8];
+            head[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(head)
+        }
+    }
+}
+
+impl Leaf {
+    fn key(&self, row: usize) -> &[u8] {
+        let span = self.spans[row];
+        &self.bytes[span.at as usize..][..span.key_len as usize]
+    }
+
+    fn value(&self, row: usize) -> &[u8] {
+        let span = self.spans[row];
+        &self.bytes[span.at as usize + span.key_len as usize..][..span.value_len as usize]
+    }
+
+    fn compare(&self, row: usize, head: u64, key: &[u8]) -> Ordering {
+        self.heads[row].cmp(&head).then_with(|| self.key(row).cmp(key))
+    }
+
+    /// The row of the key, or where it would stand.
+    fn find(&self, head: u64, key: &[u8]) -> Result<usize, usize> {
+        let (mut low, mut high) = (0, self.heads.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.compare(middle, head, key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    fn size(&self) -> usize {
+        LEAF_OVERHEAD_BYTES + self.bytes.capacity() + self.heads.capacity() * ROW_OVERHEAD_BYTES
+    }
+
+    fn is_full(&self) -> bool {
+        self.spans.len() > LEAF_ROWS || (self.bytes.len() - self.garbage > LEAF_BYTES && self.spans.len() > 1)
+    }
+
+    fn insert(&mut self, row: usize, head: u64, key: &[u8], value: &[u8]) {
+        let span = self.append(key, value);
+        self.heads.insert(row, head);
+        self.spans.insert(row, span);
+    }
+
+    fn append(&mut self, key: &[u8], value: &[u8]) -> Span {
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        Span { at, key_len: key.len() as u32, value_len: value.len() as u32 }
+    }
+
+    fn replace(&mut self, row: usize, key: &[u8], value: &[u8]) {
+        let Span { at, key_len, value_len } = self.spans[row];
+        if value_len as usize == value.len() {
+            let at = at as usize + key_len as usize;
+            self.bytes[at..at + value.len()].copy_from_slice(value);
+            return;
+        }
+        self.garbage += key_len as usize + value_len as usize;
+        self.spans[row] = self.append(key, value);
+        self.collect();
+    }
+
+    fn remove(&mut self, row: usize) {
+        let span = self.spans.remove(row);
+        self.heads.remove(row);
+        self.garbage += span.key_len as usize + span.value_len as usize;
+        self.collect();
+    }
+
+    /// Rewrites the bytes when most of them belong to no row.
+    fn collect(&mut self) {
+        if self.garbage > self.bytes.len() / 2 && self.garbage > 1 << 10 {
+            *self = self.part(0, self.spans.len());
+        }
+    }
+
+    fn part(&self, from: usize, to: usize) -> Leaf {
+        let used = self.bytes.len() - self.garbage;
+        let mut part = Leaf {
+            heads: self.heads[from..to].to_vec(),
+            spans: Vec::with_capacity(to - from),
+            bytes: Vec::with_capacity(used * (to - from) / self.spans.len().max(1)),
+            garbage: 0,
+        };
+        for row in from..to {
+            let span = part.append(self.key(row), self.value(row));
+            part.spans.push(span);
+        }
+        part
+    }
+
+    /// Cuts the second half off.
+    fn split(&mut self) -> Leaf {
+        let middle = self.spans.len() / 2;
+        let upper = self.part(middle, self.spans.len());
+        *self = self.part(0, middle);
+        upper
+    }
+}
+
+/// A row's place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    leaf: usize,
+    row: usize,
+}
+
+#[derive(Default)]
+pub struct Ordered {
+    /// None is empty. Boxed, so that little moves when one comes or goes between others.
+    #[allow(clippy::vec_box)]
+    leaves: Vec<Box<Leaf>>,
+    /// The first head of each leaf.
+    heads: Vec<u64>,
+    rows: usize,
+    bytes: usize,
+}
+
+/// What a scan wants of a group; keys are without the group.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub start: &'a [u8],
+    /// None: up to the group's end.
+    pub end: Option<&'a [u8]>,
+    pub direction: Direction,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+impl Ordered {
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The leaf in which the key is, or would be.
+    fn leaf_of(&self, head: u64, key: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.leaves.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let order = self.heads[middle].cmp(&head).then_with(|| self.leaves[middle].key(0).cmp(key));
+            if order == Ordering::Greater {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low.saturating_sub(1)
+    }
+
+    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        let head = head_of(key);
+        let leaf = self.leaves.get(self.leaf_of(head, key))?;
+        leaf.find(head, key).ok().map(|row| leaf.value(row))
+    }
+
+    pub fn set(&mut self, key: &[u8], value: Option<&[u8]>) {
+        let head = head_of(key);
+        let at = self.leaf_of(head, key);
+        let Some(leaf) = self.leaves.get_mut(at) else {
+            if let Some(value) = value {
+                self.push_last(key, value);
+            }
+            return;
+        };
+        let before = leaf.size();
+        match (leaf.find(head, key), value) {
+            (Ok(row), Some(value)) => leaf.replace(row, key, value),
+            (Err(row), Some(value)) => {
+                leaf.insert(row, head, key, value);
+                self.rows += 1;
+            }
+            (Ok(row), None) => {
+                leaf.remove(row);
+                self.rows -= 1;
+            }
+            (Err(_), None) => return,
+        }
+        self.bytes = self.bytes + leaf.size() - before;
+        self.tidy(at);
+    }
+
+    /// Brings a leaf that has changed back into shape.
+    fn tidy(&mut self, at: usize) {
+        let leaf = &mut self.leaves[at];
+        let Some(first) = leaf.heads.first() else {
+            self.bytes -= leaf.size();
+            self.leaves.remove(at);
+            self.heads.remove(at);
+            return;
+        };
+        self.heads[at] = *first;
+        if leaf.is_full() {
+            let before = leaf.size();
+            // Rows that come in order fill their leaves.
+            let upper = if at + 1 == self.heads.len() { leaf.split_last() } else { leaf.split() };
+            self.bytes = self.bytes + leaf.size() + upper.size() - before;
+            self.heads.insert(at + 1, upper.heads[0]);
+            self.leaves.insert(at + 1, Box::new(upper));
+        }
+    }
+
+    /// Sets a row behind all others.
+    pub fn push_last(&mut self, key: &[u8], value: &[u8]) {
+        if self
+            .leaves
+            .last()
+            .is_none_or(|leaf| leaf.spans.len() >= LEAF_ROWS || leaf.bytes.len() >= LEAF_BYTES)
+        {
+            self.heads.push(head_of(key));
+            self.leaves.push(Box::default());
+            self.bytes += LEAF_OVERHEAD_BYTES;
+        }
+        if let Some(leaf) = self.leaves.last_mut() {
+            let before = leaf.size();
+            leaf.insert(leaf.spans.len(), head_of(key), key, value);
+            self.rows += 1;
+            self.bytes = self.bytes + leaf.size() - before;
+        }
+    }
+
+    /// The first row whose key is not less.
+    fn seek(&self, key: &[u8]) -> Place {
+        let head = head_of(key);
+        let leaf = self.leaf_of(head, key);
+        let row = self.leaves.get(leaf).map_or(0, |leaf| leaf.find(head, key).unwrap_or_else(|row| row));
+        Place { leaf, row }
+    }
+
+    /// Copies rows out, `group` before their keys, until enough is copied; true when that is all of the part.
+    pub fn copy(&self, part: &Part<'_>, group: &[u8], out: &mut Rows) -> bool {
+        let low = self.seek(part.start);
+        let high = part.end.map_or(Place { leaf: self.leaves.len(), row: 0 }, |end| self.seek(end));
+        let mut copy = Copy { rows_left: part.max_rows, bytes_left: part.max_bytes, group, out };
+        match part.direction {
+            Direction::Forward => {
+                for (index, leaf) in self.leaves.iter().enumerate().skip(low.leaf) {
+                    let from = if index == low.leaf { low.row } else { 0 };
+                    let to = match index.cmp(&high.leaf) {
+                        Ordering::Less => leaf.spans.len(),
+                        Ordering::Equal => high.row,
+                        Ordering::Greater => break,
+                    };
+                    if !(from..to).all(|row| copy.take(leaf, row)) {
+                        return false;
+                    }
+                }
+            }
+            Direction::Backward => {
+                for (index, leaf) in self.leaves.iter().enumerate().skip(low.leaf).rev() {
+                    let from = if index == low.leaf { low.row } else { 0 };
+                    let to = match index.cmp(&high.leaf) {
+                        Ordering::Less => leaf.spans.len(),
+                        Ordering::Equal => high.row,
+                        Ordering::Greater => continue,
+                    };
+                    if !(from..to).rev().all(|row| copy.take(leaf, row)) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Leaf {
+    /// Cuts the last row off.
+    fn split_last(&mut self) -> Leaf {
+        let last = self.spans.len() - 1;
+        let upper = self.part(last, self.spans.len());
+        let Span { key_len, value_len, .. } = self.spans[last];
+        self.heads.truncate(last);
+        self.spans.truncate(last);
+        self.garbage += key_len as usize + value_len as usize;
+        self.collect();
+        upper
+    }
+}
+
+struct Copy<'c> {
+    rows_left: usize,
+    bytes_left: usize,
+    group: &'c [u8],
+    out: &'c mut Rows,
+}
+
+impl Copy<'_> {
+    /// False when enough is copied already.
+    fn take(&mut self, leaf: &Leaf, row: usize) -> bool {
+        if self.rows_left == 0 || self.bytes_left == 0 {
+            return false;
+        }
+        let (key, value) = (leaf.key(row), leaf.value(row));
+        self.out.push_of_group(self.group, key, value);
+        self.rows_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(key.len() + value.len());
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::rocksdb::tests::random::Random;
+
+    fn key(random: &mut Random) -> Vec<u8> {
+        // Short ones, equal beginnings, zeroes: what the heads cannot tell apart.
+        let number = random.below(600);
+        match number % 4 {
+            0 => number.to_be_bytes().to_vec(),
+            1 => vec![0; number / 4 % 12],
+            2 => [&[7; 8][..], &number.to_be_bytes()].concat(),
+            _ => number.to_le_bytes()[..3].to_vec(),
+        }
+    }
+
+    fn copied(ordered: &Ordered, part: &Part<'_>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
+        let mut rows = Rows::default();
+        let is_all = ordered.copy(part, b"g", &mut rows);
+        let list = (0..rows.len()).map(|row| {
+            let key = rows.key(row).unwrap().strip_prefix(b"g").unwrap().to_vec();
+            (key, rows.value(row).unwrap().unwrap().to_vec())
+        });
+        (list.collect(), is_all)
+    }
+
+    #[test]
+    fn holds_what_an_ordered_map_holds() {
+        let mut random = Random::new(11);
+        let mut ordered = Ordered::default();
+        let mut map = BTreeMap::new();
+        for step in 0..60_000 {
+            let key = key(&mut random);
+            // Long runs of growth and of decay.
+            if (step / 5_000) % 2 == 0 || random.below(3) == 0 {
+                let value = vec![b'v'; random.below(if step % 97 == 0 { 4_000 } else { 20 })];
+                ordered.set(&key, Some(&value));
+                map.insert(key, value);
+            } else {
+                ordered.set(&key, None);
+                map.remove(&key);
+            }
+            assert_eq!(ordered.len(), map.len());
+            if step % 16 != 0 {
+                continue;
+            }
+            let (a, b) = (self::key(&mut random), self::key(&mut random));
+            assert_eq!(ordered.get(&a), map.get(&a).map(|value| &**value));
+            let (start, end) = if a <= b { (a, b) } else { (b, a) };
+            let end = (random.below(4) > 0).then_some(&*end);
+            let within: Vec<_> = map
+                .range(start.clone()..)
+                .filter(|(key, _)| end.is_none_or(|end| &***key < end))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            let max_rows = random.below(100);
+            for direction in [Direction::Forward, Direction::Backward] {
+                let part = Part { start: &start, end, direction, max_rows, max_bytes: 1 << 20 };
+                let (rows, is_all) = copied(&ordered, &part);
+                let mut want = within.clone();
+                if direction == Direction::Backward {
+                    want.reverse();
+                }
+                assert_eq!(is_all, want.len() <= max_rows);
+                want.truncate(max_rows);
+                assert_eq!(rows, want);
+            }
+        }
+    }
+
+    #[test]
+    fn counts_its_bytes_and_gives_them_back() {
+        let mut ordered = Ordered::default();
+        for number in 0..100_000_u64 {
+            ordered.push_last(&number.to_be_bytes(), b"value");
+        }
+        let sum = |ordered: &Ordered| ordered.leaves.iter().map(|leaf| leaf.size()).sum::<usize>();
+        assert_eq!(ordered.bytes(), sum(&ordered));
+        assert!(ordered.bytes() < 100_000 * 80, "{} bytes", ordered.bytes());
+        for number in 0..100_000_u64 {
+            ordered.set(&number.to_be_bytes(), (number % 10 == 0).then_some(&b"another value"[..]));
+        }
+        assert_eq!((ordered.len(), ordered.bytes()), (10_000, sum(&ordered)));
+        for number in (0..100_000_u64).rev() {
+            ordered.set(&number.to_be_bytes(), None);
+        }
+        assert_eq!((ordered.len(), ordered.bytes(), ordered.leaves.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn stops_copying_when_there_are_enough_bytes() {
+        let mut ordered = Ordered::default();
+        for number in 0..10_u64 {
+            ordered.push_last(&number.to_be_bytes(), &[0; 92]);
+        }
+        let part =
+            Part { start: b"", end: None, direction: Direction::Forward, max_rows: 100, max_bytes: 250 };
+        let (rows, is_all) = copied(&ordered, &part);
+        assert_eq!((rows.len(), is_all), (3, false));
+    }
+}
