@@ -18,7 +18,7 @@ const FIRST_STEP: u64 = 128;
 const MAX_STEP: u64 = 1024;
 /// So few elements are read one by one, which asks nothing of the order of rows.
 const SINGLE_READS: u64 = 8;
-/// A list with more elements than these is read in steps where rows are written between them.
+/// What may be read on the I/O thread. A list with more elements is read in steps where rows are written between them.
 const SHORT: u64 = Env::LIGHT_ROWS as u64;
 
 /// An element with its place.
@@ -31,7 +31,11 @@ impl List<'_> {
         let (mut left, mut step) = (places, FIRST_STEP);
         let (mut read, mut bytes) = (0, 0);
         while !left.is_empty() {
-            let count = step.min(left.end - left.start);
+            let mut count = step.min(left.end - left.start);
+            if read < SHORT {
+                // What may be read on the I/O thread is read to its end there.
+                count = count.min(SHORT - read);
+            }
             let part = match from {
                 End::Left => left.start..left.start + count,
                 End::Right => left.end - count..left.end,
