@@ -20,10 +20,10 @@ use crate::Range;
 const TINY_ROWS: usize = 64;
 /// A group that has been scanned before may have more.
 const SMALL_ROWS: usize = 1024;
-const SMALL_SCANS: u32 = 2;
+const SMALL_SCANS: u32 = 4;
 const SMALL_BYTES: usize = 128 << 10;
-/// A larger one is gathered aside when it has been scanned this often.
-const LARGE_SCANS: u32 = 8;
+/// A larger one is gathered aside when it has been scanned this often. If it cannot be kept, one more attempt is enough.
+const LARGE_SCANS: [u32; 2] = [8, 128];
 /// The largest, as a share of the budget.
 const LARGEST_SHARE: usize = 4;
 /// Rows written to a group while it is gathered; when there are more the gathering is for nothing.
@@ -154,13 +154,23 @@ impl Wholes {
         let tag = (hash as u32) & !0xff;
         let before = counter.load(Ordering::Relaxed);
         let scans = if before & !0xff == tag { (before & 0xff) + 1 } else { 1 };
+        if scans > 0xff {
+            return Worth::Nothing;
+        }
         // Scans at the same time may count as one.
-        counter.store(tag | scans.min(0xff), Ordering::Relaxed);
+        counter.store(tag | scans, Ordering::Relaxed);
         match scans {
             1 => Worth::Here(TINY_ROWS),
             SMALL_SCANS => Worth::Here(SMALL_ROWS),
-            scans if scans % LARGE_SCANS == 0 => Worth::Aside,
+            scans if LARGE_SCANS.contains(&scans) => Worth::Aside,
             _ => Worth::Nothing,
+        }
+    }
+
+    /// A group that could not be gathered stays counted; one that was whole begins anew.
+    fn count_anew(&self, hash: u64) {
+        if let Some(counter) = self.counted.get((hash >> 40) as usize % COUNTED) {
+            counter.store(0, Ordering::Relaxed);
         }
     }
 
@@ -212,6 +222,7 @@ impl Wholes {
 
     fn let_go(&mut self, whole: Whole, budget: &CacheBudget) {
         budget.change(whole.size(), 0);
+        self.count_anew(whole.hash);
         if let State::Ready(rows) = whole.state {
             self.gone.push(rows);
         }
@@ -249,7 +260,7 @@ impl Wholes {
         let Ok(mut found) = found else { return };
         let Some(mut rows) = rows else {
             let (whole, _) = found.remove();
-            self.let_go(whole, budget);
+            budget.change(whole.size(), 0);
             return;
         };
         let whole = found.get_mut();
@@ -268,11 +279,9 @@ impl Wholes {
         let unused = |whole: &mut Whole| {
             matches!(whole.state, State::Ready(_)) && !std::mem::replace(whole.used.get_mut(), false)
         };
-        for whole in self.list.extract_if(unused) {
-            budget.change(whole.size(), 0);
-            if let State::Ready(rows) = whole.state {
-                self.gone.push(rows);
-            }
+        let unused: Vec<Whole> = self.list.extract_if(unused).collect();
+        for whole in unused {
+            self.let_go(whole, budget);
         }
     }
 
@@ -284,21 +293,16 @@ impl Wholes {
                 && *whole.group < *range.end
                 && (*whole.group >= *range.start || range.start.starts_with(&whole.group))
         };
-        for whole in self.list.extract_if(touched) {
-            budget.change(whole.size(), 0);
-            if let State::Ready(rows) = whole.state {
-                self.gone.push(rows);
-            }
+        let touched: Vec<Whole> = self.list.extract_if(touched).collect();
+        for whole in touched {
+            self.let_go(whole, budget);
         }
     }
 
     #[cfg(test)]
     pub fn clear(&mut self, budget: &CacheBudget) {
-        for whole in self.list.drain() {
-            budget.change(whole.size(), 0);
-            if let State::Ready(rows) = whole.state {
-                self.gone.push(rows);
-            }
+        for whole in std::mem::take(&mut self.list) {
+            self.let_go(whole, budget);
         }
     }
 }
