@@ -21,7 +21,7 @@ use crate::{Direction, Range, Result, Space, Wait};
 const MAX_WAITING: usize = 64;
 /// Gathering a large group may take a core for a second: it steps back behind requests.
 const NICE: i32 = 5;
-const LOOK_ROUND: Duration = Duration::from_secs(1);
+const LOOK_ROUND: Duration = Duration::from_millis(200);
 
 /// The thread that gathers large groups, and what it is to do.
 #[derive(Default)]

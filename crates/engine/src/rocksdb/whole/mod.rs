@@ -101,7 +101,7 @@ pub struct Wholes {
     /// How often groups that are not whole were scanned: the upper bits of a hash and a count.
     counted: Box<[AtomicU32]>,
     last_number: u64,
-    /// What has left, to be freed without a lock.
+    /// Large ones that have left, to be freed without a lock.
     pub gone: Vec<Ordered>,
 }
 
@@ -223,7 +223,9 @@ impl Wholes {
     fn let_go(&mut self, whole: Whole, budget: &CacheBudget) {
         budget.change(whole.size(), 0);
         self.count_anew(whole.hash);
-        if let State::Ready(rows) = whole.state {
+        if let State::Ready(rows) = whole.state
+            && rows.bytes() > SMALL_BYTES
+        {
             self.gone.push(rows);
         }
     }
