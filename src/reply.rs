@@ -40,6 +40,10 @@ pub struct Packed {
 const NIL_LEN: u32 = u32::MAX;
 /// In place of a length: eight bytes of a double follow.
 const DOUBLE_LEN: u32 = u32::MAX - 1;
+/// In place of a length: eight bytes of an integer follow.
+const INTEGER_LEN: u32 = u32::MAX - 2;
+/// In place of a length: the next two are an array of their own.
+const PAIR_LEN: u32 = u32::MAX - 3;
 
 /// What packed strings are to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +90,21 @@ impl Packer {
         self.count += 1;
     }
 
+    /// An integer in place of a string.
+    pub fn push_integer(&mut self, number: i64) {
+        self.arena.extend_from_slice(&INTEGER_LEN.to_be_bytes());
+        self.arena.extend_from_slice(&number.to_be_bytes());
+        self.count += 1;
+    }
+
+    /// An array of a string and an integer in place of a string.
+    pub fn push_pair(&mut self, bytes: &[u8], number: i64) {
+        self.arena.extend_from_slice(&PAIR_LEN.to_be_bytes());
+        self.push(bytes);
+        self.push_integer(number);
+        self.count -= 1;
+    }
+
     /// Gives the arena back.
     pub fn finish(self, arena: &mut Vec<u8>, shape: Shape) -> Reply {
         let at = Span { start: self.start, len: self.arena.len() - self.start };
@@ -120,6 +139,15 @@ impl Packed {
                 DOUBLE_LEN => {
                     let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
                     encode::double(out, protocol, f64::from_be_bytes(*number));
+                    behind
+                }
+                INTEGER_LEN => {
+                    let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
+                    encode::integer(out, i64::from_be_bytes(*number));
+                    behind
+                }
+                PAIR_LEN => {
+                    encode::array_len(out, 2);
                     behind
                 }
                 len => {
@@ -287,6 +315,20 @@ mod tests {
                 assert_eq!(out, want.as_bytes(), "{shape:?}");
             }
         }
+    }
+
+    #[test]
+    fn packed_integers_stand_alone_or_in_pairs() {
+        let mut arena = Vec::new();
+        let mut packer = Packer::begin(&mut arena);
+        packer.push(b"a");
+        packer.push_integer(-7);
+        packer.push_pair(b"b", 8);
+        packer.push_nil();
+        let reply = packer.finish(&mut arena, Shape::Array);
+        let mut out = Vec::new();
+        reply.write(Protocol::Resp2, &arena, &mut out);
+        assert_eq!(out, b"*4\r\n$1\r\na\r\n:-7\r\n*2\r\n$1\r\nb\r\n:8\r\n$-1\r\n");
     }
 
     #[test]

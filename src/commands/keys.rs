@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Db, Env, Event, ReadCx, View as _, WriteCx, entry};
+use crate::keyspace::{Db, Env, Event, Meta, ReadCx, View as _, WriteCx, entry};
 use crate::reply::Reply;
 use crate::types;
 
@@ -100,7 +100,8 @@ fn exists(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 fn type_of(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let found = entry::find_counted(cx, args.key()?)?;
-    Ok(Reply::Simple(found.live().map_or("none", |meta| meta.header.kind.name())))
+    let name = |meta: &Meta| entry::type_name(&meta.header, cx.bytes(meta.rest));
+    Ok(Reply::Simple(found.live().map_or("none", name)))
 }
 
 fn rename(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {

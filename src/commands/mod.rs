@@ -10,6 +10,7 @@ pub mod connection;
 pub mod databases;
 pub mod debug;
 pub mod docs;
+pub mod exhash;
 pub mod expire;
 pub mod hash;
 mod help;
@@ -42,6 +43,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     connection::COMMANDS,
     databases::COMMANDS,
     debug::COMMANDS,
+    exhash::COMMANDS,
     expire::COMMANDS,
     hash::COMMANDS,
     keys::COMMANDS,

@@ -4,7 +4,7 @@ use super::help::help;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, KeyFlags, Keys, ReadFn, Spec, container, read, session};
-use crate::encoding::collection::{GROWN, read_own};
+use crate::encoding::collection::{GROWN, TAIR, read_own};
 use crate::encoding::meta::{Body, Kind};
 use crate::error::{Error, Result};
 use crate::keyspace::{Entry, Meta, ReadCx, View, entry};
@@ -70,11 +70,17 @@ pub(super) fn encoding_name(cx: &impl View, meta: &Meta) -> &'static str {
         Kind::String if integer(cx, meta).is_some() => "int",
         Kind::String if meta.header.body == Body::Inline && meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
         Kind::String => "raw",
+        // What modules keep.
+        Kind::Hash if is_tair(cx, meta) => "raw",
         Kind::Hash => compact_or(cx, meta, "listpack", "hashtable"),
         Kind::Set => compact_or(cx, meta, "intset", "hashtable"),
         Kind::List => "quicklist",
         Kind::SortedSet => compact_or(cx, meta, "listpack", "skiplist"),
     }
+}
+
+fn is_tair(cx: &impl View, meta: &Meta) -> bool {
+    read_own(cx.bytes(meta.rest)).is_ok_and(|(flags, _)| flags & TAIR != 0)
 }
 
 /// The one name until the collection has grown, the other from then on.

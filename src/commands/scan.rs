@@ -126,7 +126,7 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     fn admits(&self, found: walk::Found<'_>) -> bool {
         self.pattern.is_none_or(|pattern| pattern == b"*" || glob::matches(pattern, found.key, false))
-            && self.kind.is_none_or(|kind| kind.eq_ignore_ascii_case(found.kind.name().as_bytes()))
+            && self.kind.is_none_or(|kind| kind.eq_ignore_ascii_case(found.type_name.as_bytes()))
     }
 }
 

@@ -157,7 +157,7 @@ impl Lane {
         for (db, key) in expired {
             let stripes = StripeSet::of(&key);
             let Some(_held) = node.locks.many(&stripes, Mode::Exclusive, patience) else { continue };
-            let Ok(env) = node.own_env(db.logical, *random) else { continue };
+            let Ok(env) = node.own_env(db.logical, node.clock.now_ms(), *random) else { continue };
             let reaped = write(node, counters, arena, env, (wait, None), |cx| reap::reap_met(cx, db, &key));
             // What fails here is the sweeper's.
             wrote |= reaped.is_ok_and(|(_, (dirty, _))| dirty);
@@ -298,20 +298,43 @@ impl Lane {
         db: u16,
         work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<T> {
+        let now_ms = self.node.clock.now_ms();
+        self.transact_at(now_ms, stripes, db, work)
+    }
+
+    /// As [`Lane::transact`], at a moment that is given.
+    pub fn transact_at<T>(
+        &mut self,
+        now_ms: u64,
+        stripes: &StripeSet,
+        db: u16,
+        work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.draw();
         let Lane { node, counters, arena, random, .. } = self;
         let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
-        let env = node.own_env(db, *random)?;
+        let env = node.own_env(db, now_ms, *random)?;
         write(node, counters, arena, env, (Wait::Allowed, None), work).map(|(value, _)| value)
     }
 
     /// As [`Lane::transact`], reading only and without locks.
     pub fn look<T>(&mut self, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
+        let now_ms = self.node.clock.now_ms();
+        self.look_at(now_ms, db, work)
+    }
+
+    /// As [`Lane::look`], at a moment that is given.
+    pub fn look_at<T>(
+        &mut self,
+        now_ms: u64,
+        db: u16,
+        work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.draw();
         let Lane { node, arena, random, .. } = self;
         arena.clear();
         let source = Source::Live(node.engine.begin_read(Wait::Allowed));
-        work(&mut ReadCx::new(node.own_env(db, *random)?, source, arena))
+        work(&mut ReadCx::new(node.own_env(db, now_ms, *random)?, source, arena))
     }
 }
 
@@ -327,21 +350,23 @@ impl Node {
             random,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
+            sorts_fields: self.keyspace.fields.sorts(),
         })
     }
 
     /// For the server's own work.
-    fn own_env(&self, db: u16, random: u64) -> Result<Env<'_>> {
+    fn own_env(&self, db: u16, now_ms: u64, random: u64) -> Result<Env<'_>> {
         Ok(Env {
             keyspace: &self.keyspace,
             db: self.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?,
-            now_ms: self.clock.now_ms(),
+            now_ms,
             place: Place::Worker,
             located: Located::default(),
             limits: Limits::DEFAULT,
             random,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
+            sorts_fields: self.keyspace.fields.sorts(),
         })
     }
 }
@@ -397,6 +422,9 @@ fn write<T>(
         match done {
             Ok((value, dirty, tally, notes)) => {
                 count(counters, tally);
+                if tally.expired_fields != 0 {
+                    node.keyspace.fields.expired_passively(env.db.logical, u64::from(tally.expired_fields));
+                }
                 counters.writes.add(u64::from(dirty));
                 return Ok((value, (dirty, notes)));
             }

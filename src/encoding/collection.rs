@@ -20,7 +20,9 @@ use super::{Cursor, Malformed};
 
 /// Flag of a collection that was once too big for the compact form of Redis. It never goes back there, nor here.
 pub const GROWN: u8 = 1;
-const KNOWN_FLAGS: u8 = GROWN;
+/// Flag of a hash that an EXH* command made: TYPE tells it from others.
+pub const TAIR: u8 = 2;
+const KNOWN_FLAGS: u8 = GROWN | TAIR;
 
 /// Bytes of a hash in front of a member.
 pub const HASH_LEN: usize = 8;
@@ -77,6 +79,7 @@ mod tests {
     fn own_parts_begin_with_known_flags() {
         assert_eq!(read_own(b"\0"), Ok((0, &b""[..])));
         assert_eq!(read_own(b"\x01abc"), Ok((GROWN, &b"abc"[..])));
+        assert_eq!(read_own(b"\x03"), Ok((GROWN | TAIR, &b""[..])));
         assert!(read_own(b"").is_err());
         assert!(read_own(b"\x80").is_err());
         assert!(read_member(b"1234567").is_err());

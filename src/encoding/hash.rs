@@ -1,36 +1,83 @@
-//! The row of a hash's field.
+//! The rows of a hash.
 //!
 //! ```text
+//! own part of the metadata, behind the flags, if fields expire: fields u64 | earliest_ms u64
+//!
+//! a field, in `data`:
 //! key:   db u32 | slot u16 | key length u32 | key | version u64 | hash64(field) u64 | field
 //! value: flags u8 | [expire_at_ms u64 if EXPIRES] | [version u64 if VERSIONED] | the field's value
+//!
+//! its expiry, in `field-expire`, if it has one:
+//! key:   db u32 | slot u16 | key length u32 | key | version u64 | expire_at_ms u64 | field
+//! value: empty
 //! ```
+//!
+//! A field without a version in its row has the version 1: that of a field that was set once.
 
+use super::rows::{RowKey, collection_end};
 use super::{Cursor, Malformed};
 
 const EXPIRES: u8 = 1;
 const VERSIONED: u8 = 2;
 const KNOWN_FLAGS: u8 = EXPIRES | VERSIONED;
 
-/// What most fields begin with: no expiry, no version of their own.
-pub const PLAIN: &[u8] = &[0];
-
 /// Longest head: flags, expiry, version.
 pub const MAX_HEAD_LEN: usize = 1 + 8 + 8;
 
-/// What a field row says besides the value. Zero is "none" for both.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The greatest version of a field: clients read it as a signed number.
+pub const MAX_VERSION: u64 = i64::MAX as u64;
+
+/// What a field row says besides the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
+    /// 0 is never.
     pub expire_at_ms: u64,
     pub version: u64,
 }
 
+/// An encoded head on the stack.
+#[derive(Debug, Clone, Copy)]
+pub struct HeadBytes {
+    bytes: [u8; MAX_HEAD_LEN],
+    len: usize,
+}
+
+impl HeadBytes {
+    #[inline]
+    pub fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or(&[])
+    }
+
+    fn push(&mut self, number: u64) {
+        // MAX_HEAD_LEN is the sum of all parts.
+        if let Some(room) = self.bytes.get_mut(self.len..self.len + 8) {
+            room.copy_from_slice(&number.to_be_bytes());
+            self.len += 8;
+        }
+    }
+}
+
 impl Head {
-    pub fn encode(&self) -> smallvec::SmallVec<[u8; MAX_HEAD_LEN]> {
-        let mut out = smallvec::SmallVec::new();
-        let flag = |number: u64, flag: u8| if number == 0 { 0 } else { flag };
-        out.push(flag(self.expire_at_ms, EXPIRES) | flag(self.version, VERSIONED));
-        for number in [self.expire_at_ms, self.version].into_iter().filter(|number| *number != 0) {
-            out.extend_from_slice(&number.to_be_bytes());
+    /// What most fields begin with: no expiry, set once.
+    pub const PLAIN: Head = Head { expire_at_ms: 0, version: 1 };
+
+    #[inline]
+    pub fn encode(&self) -> HeadBytes {
+        let mut out = HeadBytes { bytes: [0; MAX_HEAD_LEN], len: 1 };
+        if *self == Head::PLAIN {
+            return out;
+        }
+        let mut flags = 0;
+        if self.expire_at_ms != 0 {
+            flags |= EXPIRES;
+            out.push(self.expire_at_ms);
+        }
+        if self.version != 1 {
+            flags |= VERSIONED;
+            out.push(self.version);
+        }
+        if let Some(first) = out.bytes.first_mut() {
+            *first = flags;
         }
         out
     }
@@ -39,7 +86,7 @@ impl Head {
     #[inline]
     pub fn decode(row: &[u8]) -> Result<(Head, usize), Malformed> {
         if row.first() == Some(&0) {
-            return Ok((Head::default(), 1));
+            return Ok((Head::PLAIN, 1));
         }
         let mut cursor = Cursor(row);
         let flags = cursor.u8("flags of a field")?;
@@ -47,45 +94,136 @@ impl Head {
             return Err(Malformed("flags of a field"));
         }
         let expire_at_ms = if flags & EXPIRES != 0 { cursor.u64("expiry of a field")? } else { 0 };
-        let version = if flags & VERSIONED != 0 { cursor.u64("version of a field")? } else { 0 };
+        let version = if flags & VERSIONED != 0 { cursor.u64("version of a field")? } else { 1 };
         Ok((Head { expire_at_ms, version }, row.len() - cursor.0.len()))
+    }
+
+    #[inline]
+    pub fn is_expired(&self, now_ms: u64) -> bool {
+        self.expire_at_ms != 0 && self.expire_at_ms <= now_ms
     }
 }
 
-/// The value of a field row without its head.
+/// Head and value of a field row.
 #[inline]
-pub fn value(row: &[u8]) -> Result<&[u8], Malformed> {
-    let (_, len) = Head::decode(row)?;
-    row.get(len..).ok_or(Malformed("value of a field"))
+pub fn read_field(row: &[u8]) -> Result<(Head, &[u8]), Malformed> {
+    let (head, len) = Head::decode(row)?;
+    Ok((head, row.get(len..).ok_or(Malformed("value of a field"))?))
+}
+
+/// What the metadata knows of the fields that expire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Expiring {
+    /// How many fields have an expiry, those included whose time has come but which are not removed yet.
+    pub fields: u64,
+    /// None of them is due before this. 0 is never.
+    pub earliest_ms: u64,
+}
+
+impl Expiring {
+    /// The own part; of a hash without such fields there is none.
+    pub fn encode(&self) -> [u8; 16] {
+        (u128::from(self.fields) << 64 | u128::from(self.earliest_ms)).to_be_bytes()
+    }
+
+    #[inline]
+    pub fn decode(own: &[u8]) -> Result<Expiring, Malformed> {
+        if own.is_empty() {
+            return Ok(Expiring::default());
+        }
+        let mut cursor = Cursor(own);
+        let fields = cursor.u64("number of expiring fields")?;
+        let earliest_ms = cursor.u64("earliest expiry of a field")?;
+        Ok(Expiring { fields, earliest_ms })
+    }
+
+    /// Whether there may be fields whose time has come.
+    #[inline]
+    pub fn may_be_due(&self, now_ms: u64) -> bool {
+        self.earliest_ms != 0 && self.earliest_ms <= now_ms
+    }
+}
+
+/// The row of a field's expiry; `prefix` is what every row of the hash begins with.
+pub fn due(prefix: &[u8], at_ms: u64, field: &[u8]) -> RowKey {
+    let mut row = due_position(prefix, at_ms);
+    row.extend_from_slice(field);
+    row
+}
+
+/// Before everything of the hash that is due at `at_ms` or later.
+pub fn due_position(prefix: &[u8], at_ms: u64) -> RowKey {
+    let mut row = RowKey::from_slice(prefix);
+    row.extend_from_slice(&at_ms.to_be_bytes());
+    row
+}
+
+/// Behind every expiry of the hash.
+pub fn due_end(prefix: &[u8]) -> RowKey {
+    collection_end(prefix)
+}
+
+/// Time and field of an expiry row, from what follows the prefix.
+pub fn read_due(sub: &[u8]) -> Result<(u64, &[u8]), Malformed> {
+    let mut cursor = Cursor(sub);
+    let at_ms = cursor.u64("time of a field's expiry")?;
+    Ok((at_ms, cursor.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::rows::collection;
 
     #[test]
     fn golden_bytes() {
-        let heads: [(Head, &[u8]); 4] = [
-            (Head::default(), b"\0"),
-            (Head { expire_at_ms: 0x0102, version: 0 }, b"\x01\0\0\0\0\0\0\x01\x02"),
+        let heads: [(Head, &[u8]); 5] = [
+            (Head::PLAIN, b"\0"),
+            (Head { expire_at_ms: 0x0102, version: 1 }, b"\x01\0\0\0\0\0\0\x01\x02"),
             (Head { expire_at_ms: 0, version: 9 }, b"\x02\0\0\0\0\0\0\0\x09"),
+            (Head { expire_at_ms: 0, version: 0 }, b"\x02\0\0\0\0\0\0\0\0"),
             (Head { expire_at_ms: 0x0102, version: 9 }, b"\x03\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x09"),
         ];
         for (head, bytes) in heads {
-            assert_eq!(head.encode()[..], *bytes);
+            assert_eq!(head.encode().as_slice(), bytes);
             let row = [bytes, b"value"].concat();
             assert_eq!(Head::decode(&row), Ok((head, bytes.len())));
-            assert_eq!(value(&row), Ok(&b"value"[..]));
-            assert_eq!(value(bytes), Ok(&b""[..]));
+            assert_eq!(read_field(&row), Ok((head, &b"value"[..])));
+            assert_eq!(read_field(bytes), Ok((head, &b""[..])));
         }
-        assert_eq!(heads[0].0.encode()[..], *PLAIN);
-        assert_eq!(heads[3].1.len(), MAX_HEAD_LEN);
+        assert_eq!(heads[4].1.len(), MAX_HEAD_LEN);
     }
 
     #[test]
     fn what_is_not_a_field_is_refused() {
         for bad in [&b""[..], b"\x04x", b"\x01\0\0", b"\x03\0\0\0\0\0\0\0\x01\0"] {
-            assert!(Head::decode(bad).is_err() && value(bad).is_err(), "{bad:?}");
+            assert!(Head::decode(bad).is_err() && read_field(bad).is_err(), "{bad:?}");
         }
+        assert!(Expiring::decode(b"\0").is_err() && Expiring::decode(&[0; 15]).is_err());
+        assert!(read_due(&[0; 7]).is_err());
+    }
+
+    #[test]
+    fn golden_expiries() {
+        let expiring = Expiring { fields: 3, earliest_ms: 0x0102 };
+        assert_eq!(expiring.encode(), *b"\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\x01\x02");
+        assert_eq!(Expiring::decode(&expiring.encode()), Ok(expiring));
+        assert_eq!(Expiring::decode(b""), Ok(Expiring::default()));
+        let prefix = collection(1, 0x1234, b"key", 7);
+        let row = due(&prefix, 0x0102, b"f");
+        assert_eq!(row[..], *b"\0\0\0\x01\x12\x34\0\0\0\x03key\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02f");
+        assert_eq!(read_due(&row[prefix.len()..]), Ok((0x0102, &b"f"[..])));
+        assert!(due_position(&prefix, 0x0102) < row && row < due_position(&prefix, 0x0103));
+        assert!(due(&prefix, u64::MAX, b"\xff") < due_end(&prefix));
+    }
+
+    #[test]
+    fn a_field_is_expired_from_its_time_on() {
+        let head = Head { expire_at_ms: 5, version: 1 };
+        assert_eq!([4, 5, 6].map(|now| head.is_expired(now)), [false, true, true]);
+        assert!(!Head::PLAIN.is_expired(u64::MAX));
+        let expiring = Expiring { fields: 1, earliest_ms: 5 };
+        assert_eq!([4, 5, 6].map(|now| expiring.may_be_due(now)), [false, true, true]);
+        assert!(!Expiring::default().may_be_due(u64::MAX));
     }
 }

@@ -16,6 +16,7 @@ mod tag {
     pub const KEY_COUNT: u8 = b'k';
     pub const DROPPED: u8 = b'x';
     pub const CLOCK: u8 = b't';
+    pub const FIELD_INDEX: u8 = b'i';
 }
 
 /// What the rows of this build look like. A directory with a larger number is refused.
@@ -48,6 +49,32 @@ pub fn next_physical() -> SystemKey {
 /// -> the latest wall clock that expiry was judged by, ms, u64.
 pub fn clock() -> SystemKey {
     one(tag::CLOCK)
+}
+
+/// -> what the expire space has of hashes with fields that expire, u64: [`FieldIndex`].
+pub fn field_index() -> SystemKey {
+    one(tag::FIELD_INDEX)
+}
+
+/// How far the expire space knows the hashes with fields that expire. Written to disk; never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldIndex {
+    /// It has all of them. There is no such row.
+    Whole = 0,
+    /// It has some of them.
+    Part = 1,
+    /// It has none.
+    None = 2,
+}
+
+impl FieldIndex {
+    pub fn of(row: Option<u64>) -> FieldIndex {
+        match row {
+            None => FieldIndex::Whole,
+            Some(2) => FieldIndex::None,
+            Some(_) => FieldIndex::Part,
+        }
+    }
 }
 
 /// Logical database -> its physical number, u64.

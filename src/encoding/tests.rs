@@ -27,7 +27,11 @@ fn by_score(score: f64) -> Vec<u8> {
 }
 
 fn field(expire_at_ms: u64, version: u64, value: &[u8]) -> Vec<u8> {
-    [&hash::Head { expire_at_ms, version }.encode(), value].concat()
+    [hash::Head { expire_at_ms, version }.encode().as_slice(), value].concat()
+}
+
+fn hash_own() -> Vec<u8> {
+    [&[elements::TAIR][..], &hash::Expiring { fields: 1, earliest_ms: 0x0102 }.encode()].concat()
 }
 
 fn list_own() -> Vec<u8> {
@@ -47,17 +51,20 @@ fn the_documented_bytes_are_the_written_ones() {
         header(Kind::String, 0, Body::Inline, b"v"),
         header(Kind::String, 0x0102, Body::Inline, b"v"),
         header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, &[elements::GROWN]),
+        header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, &hash_own()),
         header(Kind::List, 0, Body::Rows { version: 7, size: 2 }, &list_own()),
         string::piece(&collection(1, 0x1234, b"key", 7), 0x0102).to_vec(),
         element(b"f"),
-        field(0, 0, b"v"),
-        field(0x0102, 0, b"v"),
+        field(0, 1, b"v"),
+        field(0x0102, 1, b"v"),
         field(0x0102, 9, b"v"),
         list_row(),
         zset::value(1.5).to_vec(),
         by_score(1.5),
         by_score(-1.5),
         expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
+        expire(0x0102, ExpireKind::HashFields, 1, 0x1234, b"k").to_vec(),
+        hash::due(&collection(1, 0x1234, b"key", 7), 0x0102, b"f").to_vec(),
         system::database(15).to_vec(),
         system::key_count(2, 255).to_vec(),
         system::dropped(3).to_vec(),

@@ -98,6 +98,8 @@ pub struct Env<'a> {
     pub cluster_enabled: bool,
     /// What is to be noted, of events and messages: nothing while nobody subscribes.
     pub events: Events,
+    /// Hashes with fields that expire have a row in the expire space, at the time of the earliest.
+    pub sorts_fields: bool,
 }
 
 /// As many random numbers as are wanted, from one (splitmix64).
@@ -144,6 +146,8 @@ pub struct Tally {
     pub misses: u32,
     /// Keys removed because their time had come.
     pub expired: u32,
+    /// Fields of hashes removed for the same reason.
+    pub expired_fields: u32,
 }
 
 /// What must happen after the commit.

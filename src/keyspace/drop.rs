@@ -73,6 +73,18 @@ pub fn expiries(
     from: &Place,
     limit: usize,
 ) -> Result<Option<Place>> {
+    among_expiries(cx, bucket, from, limit, &|row| dropped.contains(&row.db))
+}
+
+/// Deletes the rows that are meant among the next `limit` expiries of a bucket. The place to go on from; None at the
+/// bucket's end.
+pub fn among_expiries(
+    cx: &mut WriteCx<'_>,
+    bucket: u8,
+    from: &Place,
+    limit: usize,
+    is_meant: &dyn Fn(&rows::ExpireRow<'_>) -> bool,
+) -> Result<Option<Place>> {
     let end = rows::expire_end(bucket);
     let mut doomed: Vec<RowKey> = Vec::new();
     let mut last = None;
@@ -81,7 +93,7 @@ pub fn expiries(
     cx.scan_each(EXPIRE, &from.0, &end, limit, &mut |row, _| {
         seen += 1;
         match rows::read_expire(row) {
-            Ok(expiry) if dropped.contains(&expiry.db) => doomed.push(RowKey::from_slice(row)),
+            Ok(expiry) if is_meant(&expiry) => doomed.push(RowKey::from_slice(row)),
             Ok(_) => {}
             Err(bad) => {
                 malformed = Some(bad);

@@ -1,14 +1,18 @@
 //! A key's metadata row: finding it, judging whether it is alive, storing and removing it with everything that must
 //! change in the same commit (its counter and its place in the expire space).
 
+use std::ops::ControlFlow;
+
 use super::context::{Db, View, WriteCx};
 use super::events::{Event, missed};
 use super::garbage::Dead;
 use super::{databases, stripe_of};
+use crate::encoding::collection::{TAIR, read_own};
+use crate::encoding::hash::{self, Expiring};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
 use crate::encoding::system::Counts;
-use crate::encoding::{EXPIRE, META, SYSTEM, slot, system};
+use crate::encoding::{EXPIRE, FIELD_EXPIRE, META, Malformed, SYSTEM, slot, system};
 use crate::error::{Error, Result};
 use crate::reply::Span;
 
@@ -17,12 +21,86 @@ use crate::reply::Span;
 pub struct Meta {
     pub header: Header,
     pub rest: Span,
+    /// Of a hash: what is known of its fields that expire.
+    pub expiring: Expiring,
 }
 
 impl Meta {
+    fn decode(row: &[u8], at: Span) -> Result<Meta, Malformed> {
+        let (header, len) = Header::decode(row)?;
+        let expiring = expiring_of(&header, row.get(len..).unwrap_or_default())?;
+        Ok(Meta { header, rest: at.behind(len), expiring })
+    }
+
     pub fn is_expired(&self, now_ms: u64) -> bool {
         self.header.expire_at_ms != 0 && self.header.expire_at_ms <= now_ms
     }
+}
+
+/// What the metadata of a key says of fields that expire; `rest` follows the header.
+#[inline]
+fn expiring_of(header: &Header, rest: &[u8]) -> Result<Expiring, Malformed> {
+    if header.kind == Kind::Hash && rest.len() > 1 {
+        Expiring::decode(read_own(rest)?.1)
+    } else {
+        Ok(Expiring::default())
+    }
+}
+
+/// The word TYPE answers and SCAN's TYPE option takes.
+pub fn type_name(header: &Header, rest: &[u8]) -> &'static str {
+    match (header.kind, rest.first()) {
+        (Kind::Hash, Some(flags)) if flags & TAIR != 0 => "tairhash-",
+        (kind, _) => kind.name(),
+    }
+}
+
+/// What has become of a key that is on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Live,
+    /// Its own time has come.
+    Expired,
+    /// It is a hash, and the time of its last field has come.
+    Faded,
+}
+
+/// `db`, `slot` and `key` say where the rows of the key are.
+#[inline]
+fn life(cx: &impl View, (db, slot, key): (u32, u16, &[u8]), header: &Header, of: &Expiring) -> Result<Life> {
+    let now_ms = cx.env().now_ms;
+    if header.expire_at_ms != 0 && header.expire_at_ms <= now_ms {
+        return Ok(Life::Expired);
+    }
+    match header.body {
+        Body::Rows { version, size } if of.may_be_due(now_ms) && size <= of.fields => {
+            fields_life(cx, &rows::collection(db, slot, key, version))
+        }
+        _ => Ok(Life::Live),
+    }
+}
+
+/// Of a hash whose every field expires, some of them perhaps by now.
+#[cold]
+fn fields_life(cx: &impl View, prefix: &[u8]) -> Result<Life> {
+    let start = hash::due_position(prefix, cx.env().now_ms.saturating_add(1));
+    let mut life = Life::Faded;
+    cx.scan_each(FIELD_EXPIRE, &start, &hash::due_end(prefix), 1, &mut |_, _| {
+        life = Life::Live;
+        ControlFlow::Break(())
+    })?;
+    Ok(life)
+}
+
+/// When the first field of a hash may be due, from its metadata row taken apart; 0 where none expires.
+pub fn earliest_field_ms(header: &Header, rest: &[u8]) -> Result<u64> {
+    Ok(expiring_of(header, rest)?.earliest_ms)
+}
+
+/// Whether a key is alive, from its metadata row taken apart. `rest` follows the header.
+pub fn is_live(cx: &impl View, row: &rows::MetaRow<'_>, header: &Header, rest: &[u8]) -> Result<bool> {
+    let expiring = expiring_of(header, rest)?;
+    Ok(life(cx, (row.db, row.slot, row.key), header, &expiring)? == Life::Live)
 }
 
 /// A key of one database, and what its row held when it was looked up.
@@ -34,9 +112,15 @@ pub struct Entry<'k> {
     row: RowKey,
     stored: Option<Meta>,
     live: bool,
+    faded: bool,
 }
 
 impl Entry<'_> {
+    /// The metadata of a hash whose last field has expired: it does not exist, but for its rows.
+    pub fn faded(&self) -> Option<&Meta> {
+        self.stored.as_ref().filter(|_| self.faded)
+    }
+
     /// The metadata, unless the key is absent or its time has come.
     pub fn live(&self) -> Option<&Meta> {
         self.stored.as_ref().filter(|_| self.live)
@@ -59,9 +143,9 @@ impl Entry<'_> {
         self.stored.map_or(0, |meta| meta.header.expire_at_ms)
     }
 
-    /// Is on record, and its time has come.
+    /// Is on record, and its own time has come.
     fn has_lapsed(&self) -> bool {
-        self.stored.is_some() && !self.live
+        self.stored.is_some() && !self.live && !self.faded
     }
 
     /// When the live key expires; 0 is never.
@@ -87,18 +171,24 @@ pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k
 
 /// Looks a key up as it is on record, whether its time has come or not.
 pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
-    let now_ms = cx.env().now_ms;
     let slot = cx.env().slot_of(key);
     let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
-    let stored = match cx.get(META, &row)? {
-        Some(span) => {
-            let (header, len) = Header::decode(cx.bytes(span))?;
-            Some(Meta { header, rest: span.behind(len) })
-        }
-        None => None,
-    };
-    let live = stored.as_ref().is_some_and(|meta| !meta.is_expired(now_ms));
-    Ok(Entry { key, db, slot, row, stored, live })
+    let mut entry = Entry { key, db, slot, row, stored: None, live: false, faded: false };
+    if let Some(span) = cx.get(META, &entry.row)? {
+        entry.judge(cx, Meta::decode(cx.bytes(span), span)?)?;
+    }
+    Ok(entry)
+}
+
+impl Entry<'_> {
+    /// Takes in what is on record of the key.
+    #[inline]
+    fn judge(&mut self, cx: &impl View, meta: Meta) -> Result<()> {
+        let life = life(cx, (self.db.physical, self.slot, self.key), &meta.header, &meta.expiring)?;
+        (self.live, self.faded) = (life == Life::Live, life == Life::Faded);
+        self.stored = Some(meta);
+        Ok(())
+    }
 }
 
 /// Looks many keys up at once, each counted as a hit or a miss.
@@ -106,12 +196,12 @@ pub fn find_each<'k>(
     cx: &mut impl View,
     keys: impl Iterator<Item = &'k [u8]> + Clone,
 ) -> Result<Vec<Entry<'k>>> {
-    let (db, seed, now_ms) = (cx.env().db, cx.env().keyspace.seed, cx.env().now_ms);
+    let (db, seed) = (cx.env().db, cx.env().keyspace.seed);
     let mut found: Vec<Entry<'k>> = keys
         .map(|key| {
             let slot = slot::of(key);
             let row = rows::meta(db.physical, slot, rows::hash48(seed, key), key);
-            Entry { key, db, slot, row, stored: None, live: false }
+            Entry { key, db, slot, row, stored: None, live: false, faded: false }
         })
         .collect();
     let mut values: Vec<Option<Span>> = vec![None; found.len()];
@@ -129,10 +219,7 @@ pub fn find_each<'k>(
     read?;
     for (entry, span) in found.iter_mut().zip(values) {
         if let Some(span) = span {
-            let (header, len) = Header::decode(cx.bytes(span))?;
-            let meta = Meta { header, rest: span.behind(len) };
-            entry.live = !meta.is_expired(now_ms);
-            entry.stored = Some(meta);
+            entry.judge(cx, Meta::decode(cx.bytes(span), span)?)?;
         }
         if entry.has_lapsed() {
             // Again by itself: it may be named twice, and be gone by now.
@@ -201,7 +288,16 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
     let before_ms = entry.stored_expiry();
     let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
     count(cx, entry, i64::from(entry.stored.is_none()), expiring)?;
-    move_expiry(cx, entry, before_ms, header.expire_at_ms);
+    move_expiry(cx, entry, ExpireKind::Key, before_ms, header.expire_at_ms);
+    let fields_before_ms = entry.stored.map_or(0, |stored| stored.expiring.earliest_ms);
+    let fields_ms = match (header.kind, rest) {
+        (Kind::Hash, [_, own]) => Expiring::decode(own)?.earliest_ms,
+        (Kind::Hash, [rest]) => expiring_of(header, rest)?.earliest_ms,
+        _ => 0,
+    };
+    if cx.env.sorts_fields {
+        move_expiry(cx, entry, ExpireKind::HashFields, fields_before_ms, fields_ms);
+    }
     Ok(())
 }
 
@@ -220,11 +316,14 @@ pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     cx.delete(META, &entry.row);
     cx.effects.dead.extend(Dead::of(entry, stored, None));
     count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
-    if !entry.live {
+    if entry.has_lapsed() {
         cx.tally().expired += 1;
         cx.notify_in(entry.db, Event::EXPIRED, entry.key);
     }
-    move_expiry(cx, entry, stored.header.expire_at_ms, 0);
+    move_expiry(cx, entry, ExpireKind::Key, stored.header.expire_at_ms, 0);
+    if cx.env.sorts_fields {
+        move_expiry(cx, entry, ExpireKind::HashFields, stored.expiring.earliest_ms, 0);
+    }
     Ok(())
 }
 
@@ -244,6 +343,12 @@ pub fn set_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, expire_at_ms: u64) ->
     cx.lend(|cx, arena| store(cx, entry, &header, &[rest.of(arena)]))
 }
 
+/// Puts the hash into the expire space, at the time of its earliest field, if it is not there yet.
+pub fn index_fields(cx: &mut WriteCx<'_>, entry: &Entry<'_>) {
+    let earliest_ms = entry.stored.map_or(0, |stored| stored.expiring.earliest_ms);
+    move_expiry(cx, entry, ExpireKind::HashFields, 0, earliest_ms);
+}
+
 /// What an element row of this version of the key begins with.
 pub fn element_prefix(entry: &Entry<'_>, version: u64) -> RowKey {
     rows::collection(entry.db.physical, entry.slot, entry.key, version)
@@ -257,11 +362,11 @@ pub fn version(meta: &Meta) -> Option<u64> {
     }
 }
 
-fn move_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, before_ms: u64, after_ms: u64) {
+fn move_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, kind: ExpireKind, before_ms: u64, after_ms: u64) {
     if before_ms == after_ms {
         return;
     }
-    let row = |at_ms| rows::expire(at_ms, ExpireKind::Key, entry.db.physical, entry.slot, entry.key);
+    let row = |at_ms| rows::expire(at_ms, kind, entry.db.physical, entry.slot, entry.key);
     if before_ms != 0 {
         cx.delete(EXPIRE, &row(before_ms));
     }

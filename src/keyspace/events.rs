@@ -122,10 +122,22 @@ impl WriteCx<'_> {
         key: &[u8],
         fields: impl IntoIterator<Item = &'f [u8]>,
     ) {
+        let db = self.env.db;
+        self.notify_fields_in(db, event, key, fields);
+    }
+
+    /// As [`WriteCx::notify_fields`], of a key of any database.
+    #[inline]
+    pub fn notify_fields_in<'f>(
+        &mut self,
+        db: Db,
+        event: Event,
+        key: &[u8],
+        fields: impl IntoIterator<Item = &'f [u8]>,
+    ) {
         if self.env.events.contains(event.class) {
             let asked = self.tells_fields(event);
             let fields = if asked { fields.into_iter().map(Box::from).collect() } else { Vec::new() };
-            let db = self.env.db;
             note_fields(self, event, db, key, fields);
         }
     }

@@ -9,6 +9,7 @@ pub mod databases;
 pub mod drop;
 pub mod entry;
 pub mod events;
+pub mod fields;
 pub mod filter;
 pub mod garbage;
 pub mod reap;
@@ -46,4 +47,5 @@ pub struct Keyspace {
     pub databases: Databases,
     pub versions: Versions,
     pub garbage: Garbage,
+    pub fields: fields::Fields,
 }

@@ -9,9 +9,9 @@
 use std::ops::ControlFlow;
 
 use super::context::{Db, Env, Place, View, draws};
-use super::{databases, first_slot, stripe_of};
+use super::{databases, entry, first_slot, stripe_of};
 use crate::encoding::META;
-use crate::encoding::meta::{Header, Kind};
+use crate::encoding::meta::Header;
 use crate::encoding::rows::{self, HASH48_MAX, MetaRow, RowKey};
 use crate::encoding::slot::SLOTS;
 use crate::error::{Error, Result};
@@ -23,8 +23,27 @@ const FEW_KEYS: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
     pub key: &'a [u8],
-    pub kind: Kind,
+    /// The word TYPE answers.
+    pub type_name: &'static str,
     pub slot: u16,
+}
+
+/// A metadata row taken apart.
+struct Row<'a> {
+    at: MetaRow<'a>,
+    header: Header,
+    rest: &'a [u8],
+}
+
+impl Row<'_> {
+    fn is_live(&self, cx: &impl View) -> Result<bool> {
+        entry::is_live(cx, &self.at, &self.header, self.rest)
+    }
+
+    fn shown(&self) -> Found<'_> {
+        let type_name = entry::type_name(&self.header, self.rest);
+        Found { key: self.at.key, type_name, slot: self.at.slot }
+    }
 }
 
 /// A place in the order of keys, as an integer; 0 is the start and, returned, the end.
@@ -69,29 +88,27 @@ fn each_row(
     db: Db,
     from: Cursor,
     until: Cursor,
-    visit: &mut dyn FnMut(&MetaRow<'_>, &Header) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    let mut malformed = None;
-    cx.scan_each(META, &from.row(db), &until.row(db), usize::MAX, &mut |row, value| match (
-        rows::read_meta(row),
-        Header::decode(value),
-    ) {
-        (Ok(row), Ok((header, _))) => visit(&row, &header),
-        (Err(bad), _) | (_, Err(bad)) => {
-            malformed = Some(bad);
+    let mut failed = None;
+    cx.scan_each(META, &from.row(db), &until.row(db), usize::MAX, &mut |row, value| {
+        let visited = match (rows::read_meta(row), Header::decode(value)) {
+            (Ok(at), Ok((header, len))) => {
+                visit(&Row { at, header, rest: value.get(len..).unwrap_or_default() })
+            }
+            (Err(bad), _) | (_, Err(bad)) => Err(bad.into()),
+        };
+        visited.unwrap_or_else(|error| {
+            failed = Some(error);
             ControlFlow::Break(())
-        }
+        })
     })?;
-    malformed.map_or(Ok(()), |bad| Err(bad.into()))
-}
-
-fn is_live(header: &Header, now_ms: u64) -> bool {
-    header.expire_at_ms == 0 || header.expire_at_ms > now_ms
+    failed.map_or(Ok(()), Err)
 }
 
 /// Visits about `count` keys from the cursor on and returns the next cursor. `each` sees live keys only.
 pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(Found<'_>)) -> Result<u64> {
-    let (db, now_ms) = (cx.env().db, cx.env().now_ms);
+    let db = cx.env().db;
     let Some(begin) = Cursor::from_client(cursor) else { return Ok(0) };
     let mut left = count;
     for (stripe, _) in databases::key_counts(cx, db)? {
@@ -104,18 +121,18 @@ pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(
         }
         let mut last = None;
         let mut stop = None;
-        each_row(cx, db, from, Cursor::stripe(stripe + 1), &mut |row, header| {
-            let here = Cursor::of(row);
+        each_row(cx, db, from, Cursor::stripe(stripe + 1), &mut |row| {
+            let here = Cursor::of(&row.at);
             if left == 0 && last != Some(here) {
                 stop = Some(here);
-                return ControlFlow::Break(());
+                return Ok(ControlFlow::Break(()));
             }
             last = Some(here);
             left = left.saturating_sub(1);
-            if is_live(header, now_ms) {
-                each(Found { key: row.key, kind: header.kind, slot: row.slot });
+            if row.is_live(cx)? {
+                each(row.shown());
             }
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         })?;
         if let Some(next) = stop {
             return Ok(next.to_client());
@@ -126,14 +143,14 @@ pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(
 
 /// Visits every live key of the database until `each` breaks.
 pub fn every_key(cx: &mut impl View, each: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>) -> Result<()> {
-    let (db, now_ms) = (cx.env().db, cx.env().now_ms);
+    let db = cx.env().db;
     for (stripe, _) in databases::key_counts(cx, db)? {
         let mut flow = ControlFlow::Continue(());
-        each_row(cx, db, Cursor::stripe(stripe), Cursor::stripe(stripe + 1), &mut |row, header| {
-            if is_live(header, now_ms) {
-                flow = each(Found { key: row.key, kind: header.kind, slot: row.slot });
+        each_row(cx, db, Cursor::stripe(stripe), Cursor::stripe(stripe + 1), &mut |row| {
+            if row.is_live(cx)? {
+                flow = each(row.shown());
             }
-            flow
+            Ok(flow)
         })?;
         if flow.is_break() {
             break;
@@ -144,17 +161,17 @@ pub fn every_key(cx: &mut impl View, each: &mut dyn FnMut(Found<'_>) -> ControlF
 
 /// Visits up to `limit` live keys of one slot.
 pub fn slot_keys(cx: &mut impl View, slot: u16, limit: usize, each: &mut dyn FnMut(&[u8])) -> Result<()> {
-    let (db, now_ms) = (cx.env().db, cx.env().now_ms);
+    let db = cx.env().db;
     let mut left = limit;
     if left == 0 {
         return Ok(());
     }
-    each_row(cx, db, Cursor::slot(slot), Cursor::slot(slot + 1), &mut |row, header| {
-        if is_live(header, now_ms) {
-            each(row.key);
+    each_row(cx, db, Cursor::slot(slot), Cursor::slot(slot + 1), &mut |row| {
+        if row.is_live(cx)? {
+            each(row.at.key);
             left -= 1;
         }
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })
 }
 
@@ -212,11 +229,40 @@ pub fn pick(cx: &mut impl View, keep: &mut dyn FnMut(&[u8])) -> Result<bool> {
     Ok(false)
 }
 
+/// Shows up to `limit` metadata rows of a stripe from the cursor on that are hashes with fields that expire: their keys
+/// and when the first field may be due. Where to go on; None at the stripe's end.
+pub fn expiring_hashes(
+    cx: &impl View,
+    db: Db,
+    stripe: u16,
+    from: Option<u64>,
+    limit: usize,
+    each: &mut dyn FnMut(&MetaRow<'_>, u64),
+) -> Result<Option<u64>> {
+    let begin = from.and_then(Cursor::from_client).unwrap_or(Cursor::stripe(stripe));
+    let mut left = limit;
+    let mut next = None;
+    each_row(cx, db, begin, Cursor::stripe(stripe + 1), &mut |row| {
+        let here = Cursor::of(&row.at);
+        if left == 0 && here != begin {
+            next = Some(here.to_client());
+            return Ok(ControlFlow::Break(()));
+        }
+        left = left.saturating_sub(1);
+        let earliest_ms = entry::earliest_field_ms(&row.header, row.rest)?;
+        if earliest_ms != 0 {
+            each(&row.at, earliest_ms);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(next)
+}
+
 fn slot_of_first_row(cx: &impl View, db: Db, from: Cursor, until: Cursor) -> Result<Option<u16>> {
     let mut slot = None;
-    each_row(cx, db, from, until, &mut |row, _| {
-        slot = Some(row.slot);
-        ControlFlow::Break(())
+    each_row(cx, db, from, until, &mut |row| {
+        slot = Some(row.at.slot);
+        Ok(ControlFlow::Break(()))
     })?;
     Ok(slot)
 }
@@ -231,19 +277,19 @@ struct Seeker<'a> {
 
 impl Seeker<'_> {
     fn first_live(&mut self, cx: &impl View, from: Cursor, until: Cursor) -> Result<bool> {
-        let (now_ms, may_be_long) = (cx.env().now_ms, cx.env().place == Place::Worker);
+        let may_be_long = cx.env().place == Place::Worker;
         let mut found = false;
         let mut too_long = false;
-        each_row(cx, self.db, from, until, &mut |row, header| {
+        each_row(cx, self.db, from, until, &mut |row| {
             self.looked_at += 1;
             if self.skip > 0 {
                 self.skip -= 1;
-            } else if is_live(header, now_ms) {
-                (self.keep)(row.key);
+            } else if row.is_live(cx)? {
+                (self.keep)(row.at.key);
                 found = true;
             }
             too_long = !found && !may_be_long && self.looked_at > Env::LIGHT_ROWS;
-            if found || too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            Ok(if found || too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         if too_long { Err(Error::Offload) } else { Ok(found) }
     }

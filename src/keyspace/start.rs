@@ -7,7 +7,9 @@ use tarn_engine::{AnyEngine, AnyWrite, Direction, Range, Read as _, Wait, Write 
 
 use super::Keyspace;
 use super::databases::Databases;
+use super::fields::Fields;
 use super::versions::{RESERVE, Versions};
+use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
 
@@ -28,6 +30,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     let seed = number(&system::hash_seed())?;
     let first = number(&system::version_limit())?.unwrap_or(1);
     let floor_ms = number(&system::clock())?.unwrap_or(0);
+    let field_index = FieldIndex::of(number(&system::field_index())?);
     let physical = mapped(&txn, databases)?;
     let limit = first.saturating_add(RESERVE);
     let seed = seed.unwrap_or(fresh_seed);
@@ -39,6 +42,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     engine.sync()?;
     let keyspace = Keyspace {
         garbage: crate::keyspace::Garbage::default(),
+        fields: Fields::new(usize::from(databases), field_index),
         seed,
         databases: Databases::new(physical, usize::from(databases)),
         versions: Versions::reserved(first, limit),

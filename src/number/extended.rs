@@ -122,6 +122,21 @@ impl Extended {
         }
     }
 
+    /// Whether it is less than the other; false where either is not finite.
+    pub fn is_less(self, other: Extended) -> bool {
+        let (Extended::Finite(a), Extended::Finite(b)) = (self, other) else { return false };
+        let size = |number: Finite| match number.mantissa {
+            0 => (i32::MIN, 0),
+            mantissa => (number.exponent, mantissa),
+        };
+        let negative = |number: Finite| number.negative && number.mantissa != 0;
+        match (negative(a), negative(b)) {
+            (false, false) => size(a) < size(b),
+            (true, true) => size(b) < size(a),
+            (a_negative, _) => a_negative,
+        }
+    }
+
     /// As C's `%.17Lf` prints it, without trailing zeros; minus zero is zero.
     pub fn print(self) -> Vec<u8> {
         let Extended::Finite(Finite { negative, mantissa, exponent }) = self else { return b"inf".to_vec() };
@@ -298,6 +313,22 @@ mod tests {
     }
 
     /// What redis-server answers.
+    #[test]
+    fn numbers_are_in_order() {
+        let numbers: Vec<Extended> = ["-1e30", "-2", "-1.5", "-0.1", "0", "1e-30", "0.1", "1.5", "2", "1e30"]
+            .iter()
+            .map(|text| Extended::parse(text.as_bytes()).unwrap())
+            .collect();
+        for (i, a) in numbers.iter().enumerate() {
+            for (j, b) in numbers.iter().enumerate() {
+                assert_eq!(a.is_less(*b), i < j, "{i} {j}");
+            }
+        }
+        let zero = Extended::parse(b"-0").unwrap();
+        assert!(!zero.is_less(Extended::ZERO) && !Extended::ZERO.is_less(zero));
+        assert!(!Extended::Infinite.is_less(Extended::ZERO) && !Extended::ZERO.is_less(Extended::Infinite));
+    }
+
     #[test]
     fn sums_of_the_real_server() {
         assert_eq!(sum("10.50", "0.1"), "10.6");

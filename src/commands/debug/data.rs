@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::commands::object;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx, read_rows, write_key};
+use crate::encoding::hash::Head;
 use crate::encoding::meta::{Body, Kind};
 use crate::error::{Error, Result};
 use crate::keyspace::{Entry, Env, ReadCx, View, entry, scan};
@@ -102,6 +103,11 @@ fn of_elements(cx: &ReadCx<'_>, found: Entry<'_>, kind: Kind, hash: &mut Xxh3) -
     let Some(all) = Collection::of(cx, found, kind)? else { return Ok(()) };
     let mut unordered: u128 = 0;
     all.each(cx, &mut |element| {
+        if kind == Kind::Hash
+            && Head::decode(element.value).is_ok_and(|(head, _)| head.is_expired(cx.env.now_ms))
+        {
+            return ControlFlow::Continue(());
+        }
         let parts: &[&[u8]] = match kind {
             Kind::List => &[element.value],
             _ => &[element.member(), element.value],

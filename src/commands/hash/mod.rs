@@ -1,5 +1,6 @@
 //! Hashes.
 
+pub mod expire;
 pub mod random;
 
 #[cfg(test)]
@@ -7,12 +8,12 @@ mod tests;
 
 use crate::commands::scan::{cursor, elements};
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
+use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Event, ReadCx, View as _, WriteCx};
 use crate::number::extended::Extended;
 use crate::reply::{Packer, Reply, Shape};
-use crate::types::hash;
+use crate::types::hash::{self, Check, Field, Maker, Ttl};
 
 const LOOK: KeyFlags = KeyFlags::RO;
 const READ: KeyFlags = KeyFlags::RO.or(KeyFlags::ACCESS);
@@ -20,6 +21,7 @@ const UPDATE: KeyFlags = KeyFlags::RW.or(KeyFlags::UPDATE);
 const CHANGE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
 const INSERT: KeyFlags = KeyFlags::RW.or(KeyFlags::INSERT);
 const REMOVE: KeyFlags = KeyFlags::RW.or(KeyFlags::DELETE);
+const TAKE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE);
 
 const ANY_ORDER: &[&str] = &["nondeterministic_output_order"];
 const WHOLE: &str = "O(N) where N is the number of fields.";
@@ -137,7 +139,69 @@ pub const COMMANDS: &[Spec] = &[
         .tips(ANY_ORDER)
         .complexity(WHOLE)
         .summary("Returns all values of a hash, as of one moment."),
+    expires("hexpire", expire::hexpire)
+        .summary("Lets fields expire after so many seconds; a time that has passed deletes them."),
+    expires("hpexpire", expire::hpexpire)
+        .summary("Lets fields expire after so many milliseconds; a time that has passed deletes them."),
+    expires("hexpireat", expire::hexpireat)
+        .summary("Lets fields expire at a time in seconds since 1970; one that has passed deletes them."),
+    expires("hpexpireat", expire::hpexpireat).summary(
+        "Lets fields expire at a time in milliseconds since 1970; one that has passed deletes them.",
+    ),
+    tells_expiry("httl", expire::httl)
+        .tips(&["nondeterministic_output"])
+        .summary("Tells in how many seconds fields expire."),
+    tells_expiry("hpttl", expire::hpttl)
+        .tips(&["nondeterministic_output"])
+        .summary("Tells in how many milliseconds fields expire."),
+    tells_expiry("hexpiretime", expire::hexpiretime)
+        .summary("Tells when fields expire, in seconds since 1970."),
+    tells_expiry("hpexpiretime", expire::hpexpiretime)
+        .summary("Tells when fields expire, in milliseconds since 1970."),
+    write("hpersist", Arity::AtLeast(5), Keys::at(1, UPDATE), expire::hpersist)
+        .group(Group::Hash)
+        .fast()
+        .since("7.4.0")
+        .complexity(NAMED)
+        .summary("Removes the expiry of fields."),
+    write("hgetex", Arity::AtLeast(5), Keys::at(1, CHANGE), expire::hgetex)
+        .key_note("RW and UPDATE because it changes the TTL")
+        .group(Group::Hash)
+        .fast()
+        .since("8.0.0")
+        .complexity(NAMED)
+        .summary("Returns the values of fields and sets or removes their expiry."),
+    write("hsetex", Arity::AtLeast(6), Keys::at(1, UPDATE), expire::hsetex)
+        .group(Group::Hash)
+        .denyoom()
+        .fast()
+        .since("8.0.0")
+        .complexity(NAMED)
+        .summary("Sets fields together with their expiry, all of them or none."),
+    write("hgetdel", Arity::AtLeast(5), Keys::at(1, TAKE), expire::hgetdel)
+        .group(Group::Hash)
+        .fast()
+        .since("8.0.0")
+        .complexity(NAMED)
+        .summary("Returns the values of fields and deletes them. The key goes with its last field."),
 ];
+
+const fn expires(name: &'static str, run: WriteFn) -> Spec {
+    write(name, Arity::AtLeast(6), Keys::at(1, UPDATE), run)
+        .group(Group::Hash)
+        .denyoom()
+        .fast()
+        .since("7.4.0")
+        .complexity(NAMED)
+}
+
+const fn tells_expiry(name: &'static str, run: ReadFn) -> Spec {
+    read(name, Arity::AtLeast(5), Keys::at(1, READ), run)
+        .group(Group::Hash)
+        .fast()
+        .since("7.4.0")
+        .complexity(NAMED)
+}
 
 fn hset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     Ok(Reply::Integer(set(cx, args, "hset")?))
@@ -151,14 +215,14 @@ fn hmset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>, name: &'static str) -> Result<i64> {
     let key = args.key()?;
     let pairs = args.rest_in_pairs().ok_or(Error::Arity(name.into()))?;
-    let added = hash::set(cx, key, pairs.clone())?;
+    let added = hash::set(cx, key, Maker::Redis, Ttl::Clear, pairs.clone())?;
     cx.notify_fields(Event::HSET, key, pairs.map(|(field, _)| field));
     Ok(added as i64)
 }
 
 fn hsetnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, field, value) = (args.key()?, args.next()?, args.next()?);
-    let added = hash::set_new(cx, key, field, value)?;
+    let added = hash::set_new(cx, key, Maker::Redis, (field, value), Check::None)?;
     if added {
         cx.notify_fields(Event::HSET, key, [field]);
     }
@@ -179,7 +243,7 @@ fn hmget(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let mut values = Packer::begin(cx.arena());
     let done = hash::get_each(cx, key, args.rest(), &mut |value| match value {
-        Some(value) => values.push(value),
+        Some((_, value)) => values.push(value),
         None => values.push_nil(),
     });
     let reply = values.finish(cx.arena(), Shape::Array);
@@ -219,30 +283,30 @@ fn hincrbyfloat(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 }
 
 fn hgetall(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    all(cx, args, Shape::Map, |packer, field, value| {
-        packer.push(field);
-        packer.push(value);
+    all(cx, args, Shape::Map, |packer, field| {
+        packer.push(field.name);
+        packer.push(field.value);
     })
 }
 
 fn hkeys(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    all(cx, args, Shape::Array, |packer, field, _| packer.push(field))
+    all(cx, args, Shape::Array, |packer, field| packer.push(field.name))
 }
 
 fn hvals(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    all(cx, args, Shape::Array, |packer, _, value| packer.push(value))
+    all(cx, args, Shape::Array, |packer, field| packer.push(field.value))
 }
 
-fn all(
+/// Every field of a hash, as `pack` shows it.
+pub fn all(
     cx: &mut ReadCx<'_>,
     mut args: Args<'_>,
     shape: Shape,
-    pack: impl Fn(&mut Packer, &[u8], &[u8]),
+    pack: impl Fn(&mut Packer, Field<'_>),
 ) -> Result<Reply> {
     let found = hash::find(cx, args.key()?)?;
     let mut packer = Packer::begin(cx.arena());
-    let done =
-        found.map_or(Ok(()), |all| hash::each(cx, &all, &mut |field, value| pack(&mut packer, field, value)));
+    let done = found.map_or(Ok(()), |all| hash::each(cx, &all, &mut |field| pack(&mut packer, field)));
     let reply = packer.finish(cx.arena(), shape);
     done.map(|()| reply)
 }
@@ -253,11 +317,11 @@ fn hscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let Some(all) = hash::find(cx, key)? else { return Ok(elements::nothing()) };
     let options = elements::Options::parse(args, true)?;
     elements::reply(cx, |cx, packer| {
-        hash::page(cx, &all, cursor, options.count, &mut |field, value| {
-            if options.admit(field) {
-                packer.push(field);
+        hash::page(cx, &all, cursor, options.count, &mut |field| {
+            if options.admit(field.name) {
+                packer.push(field.name);
                 if !options.no_values {
-                    packer.push(value);
+                    packer.push(field.value);
                 }
             }
         })

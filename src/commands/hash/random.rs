@@ -14,7 +14,7 @@ pub fn hrandfield(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if args.is_empty() {
         let Some(all) = hash::find(cx, key)? else { return Ok(Reply::Nil) };
         let mut picked = None;
-        hash::pick(cx, &all, Pick::One, &mut |field, _| picked = Some(field.to_vec()))?;
+        hash::pick(cx, &all, Pick::One, &mut |field| picked = Some(field.name.to_vec()))?;
         return Ok(picked.map_or(Reply::Nil, |field| cx.bulk(&field)));
     }
     let count = picks(args.int()?)?;
@@ -34,10 +34,10 @@ pub fn hrandfield(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     };
     let mut packer = Packer::begin(cx.arena());
     let done = match found {
-        Some(all) if count != 0 => hash::pick(cx, &all, how, &mut |field, value| {
-            packer.push(field);
+        Some(all) if count != 0 => hash::pick(cx, &all, how, &mut |field| {
+            packer.push(field.name);
             if with_values {
-                packer.push(value);
+                packer.push(field.value);
             }
         }),
         _ => Ok(()),

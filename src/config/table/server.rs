@@ -121,8 +121,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("How much of a background turn expiry may take, 1 to 10."),
     Opt::new(Keyspace, "active-expire-mode", Kind::Choice(ActiveExpireMode::NAMES), "sort")
         .field(at!(active_expire_mode))
-        .at_start()
-        .help("How expired hash fields are found: `sort` by an index, `scan` by walking the keyspace (cheaper writes, later removal)."),
+        .help("How expired hash fields are found: `sort` by an index, `scan` by walking the keyspace (cheaper writes, later removal). A change on a running server builds or drops the index in the background."),
     Opt::new(Keyspace, "notify-keyspace-events", Kind::Events, "")
         .field(at!(notify_keyspace_events))
         .help("Classes of events to publish, in Redis's letters; empty for none."),

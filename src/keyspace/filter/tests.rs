@@ -244,6 +244,7 @@ fn compare(wanted: &Rows, recovered: &Rows) {
 fn keyspace() -> Arc<Keyspace> {
     Arc::new(Keyspace {
         garbage: crate::keyspace::Garbage::default(),
+        fields: crate::keyspace::fields::Fields::new(1, crate::encoding::system::FieldIndex::Whole),
         seed: SEED,
         databases: Databases::new([0], 1),
         versions: Versions::reserved(1, 1 << 40),

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use tarn_engine::{AnyRead, Wait, Write as _};
 
 use super::*;
-use crate::encoding::meta::Body;
+use crate::encoding::meta::{Body, Kind};
 use crate::encoding::{SYSTEM, system};
 use crate::keyspace::{Limits, Located, ReadCx, Source};
 use crate::testkit::{Kit, START_MS};
@@ -48,6 +48,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         events: Default::default(),
         random,
         cluster_enabled: false,
+        sorts_fields: true,
     };
     ReadCx::new(env, Source::Live(read), arena)
 }

@@ -2,7 +2,7 @@
 //! exporters rely on.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::Text;
@@ -11,7 +11,7 @@ use crate::commands::connection::REDIS_VERSION;
 use crate::config::{Choice as _, EngineKind};
 use crate::dispatch::execute::Lane;
 use crate::dispatch::registry::registry;
-use crate::encoding::system::Counts;
+use crate::encoding::system::{Counts, FieldIndex};
 use crate::error::Result;
 use crate::keyspace::databases;
 use crate::metrics::process;
@@ -148,6 +148,7 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("sync_partial_ok", 0),
         ("sync_partial_err", 0),
         ("expired_keys", metrics.sum(|t| t.expired.get())),
+        ("expired_subkeys", node.keyspace.fields.expired().map(|(a, b)| a + b).sum()),
         ("evicted_keys", 0),
         ("evicted_clients", 0),
         ("keyspace_hits", metrics.sum(|t| t.hits.get())),
@@ -226,6 +227,35 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("log_last_sync_usec", stats.last_sync_micros),
     ]);
     text.field("write_error", stats.write_error.unwrap_or_default().replace(['\r', '\n'], " "));
+    Ok(())
+}
+
+/// Fields of hashes that expire.
+pub fn field_expiry(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let fields = &node.keyspace.fields;
+    let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+    let (actively, passively) =
+        fields.expired().fold((0, 0), |(a, b), (actively, passively)| (a + actively, b + passively));
+    text.field("field_expiry_mode", node.config.current().active_expire_mode.name());
+    text.field(
+        "field_expiry_index",
+        match fields.index() {
+            FieldIndex::Whole => "whole",
+            FieldIndex::Part if fields.sorts() => "building",
+            FieldIndex::Part => "dropping",
+            FieldIndex::None if fields.sorts() => "building",
+            FieldIndex::None => "none",
+        },
+    );
+    text.fields([
+        ("field_expiry_reaped", actively),
+        ("field_expiry_met", passively),
+        ("field_expiry_backlog", read(&fields.reaper.backlog)),
+        ("field_expiry_lag_ms", read(&fields.reaper.lag_ms)),
+        ("field_expiry_last_turn_ms", read(&fields.reaper.last_turn_ms)),
+        ("field_expiry_max_turn_ms", read(&fields.reaper.max_turn_ms)),
+        ("field_expiry_walked_hashes", read(&fields.reaper.walked)),
+    ]);
     Ok(())
 }
 

@@ -22,6 +22,7 @@ fn sections_are_chosen_by_name() {
         "CPU",
         "Modules",
         "Tarn",
+        "Fieldexpiry",
         "Commandstats",
         "Errorstats",
         "Latencystats",

@@ -41,7 +41,7 @@ use crate::encoding::collection::{GROWN, hash64, push_member, read_own};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{RowKey, collection_end};
 use crate::error::{Error, Result};
-use crate::keyspace::{Entry, Env, View, WriteCx, entry};
+use crate::keyspace::{Entry, Env, Meta, View, WriteCx, entry};
 use crate::reply::Span;
 
 /// Up to so many elements are read one by one, more of them together: the first costs no memory, the second asks the
@@ -96,7 +96,13 @@ impl<'k> Collection<'k> {
 
     /// The collection that a key holds. None where it does not exist.
     pub fn of(cx: &impl View, found: Entry<'k>, kind: Kind) -> Result<Option<Collection<'k>>> {
-        let Some(meta) = found.live_as(kind)? else { return Ok(None) };
+        let Some(meta) = found.live_as(kind)?.copied() else { return Ok(None) };
+        Collection::with(cx, found, &meta).map(Some)
+    }
+
+    /// The collection of this metadata.
+    pub fn with(cx: &impl View, found: Entry<'k>, meta: &Meta) -> Result<Collection<'k>> {
+        let kind = meta.header.kind;
         let Body::Rows { version, size } = meta.header.body else {
             return Err(Error::Damaged("a collection without rows"));
         };
@@ -105,18 +111,7 @@ impl<'k> Collection<'k> {
         let row = entry::element_prefix(&found, version);
         let prefix_len = row.len();
         let (fresh, changed) = (false, false);
-        Ok(Some(Collection {
-            entry: found,
-            kind,
-            version,
-            size,
-            flags,
-            own,
-            row,
-            prefix_len,
-            fresh,
-            changed,
-        }))
+        Ok(Collection { entry: found, kind, version, size, flags, own, row, prefix_len, fresh, changed })
     }
 
     /// An empty collection in place of whatever the key holds, with a version of its own. It exists, and what was there
@@ -236,6 +231,14 @@ impl Collection<'_> {
         self.has_row(cx)
     }
 
+    /// As [`Collection::get`]; the member may be put or deleted right after it without being looked for again.
+    #[inline]
+    pub fn look_up(&mut self, cx: &mut impl View, member: &[u8]) -> Result<Option<Span>> {
+        let knows_none = self.holds_nothing();
+        self.member_row(cx.env(), member);
+        if knows_none { Ok(None) } else { cx.get(DATA, &self.row) }
+    }
+
     /// Shows the value of each member, or that there is none, in order.
     pub fn get_each<'m>(
         &mut self,
@@ -284,7 +287,7 @@ impl Collection<'_> {
 
     /// Puts the member whose row was asked for last.
     #[inline]
-    fn put_here(&mut self, cx: &mut WriteCx<'_>, value: &[&[u8]], is_new: bool) {
+    pub fn put_here(&mut self, cx: &mut WriteCx<'_>, value: &[&[u8]], is_new: bool) {
         cx.put(DATA, &self.row, value);
         if is_new {
             self.resize(self.size + 1);
@@ -299,6 +302,12 @@ impl Collection<'_> {
             self.resize(self.size.saturating_sub(1));
         }
         Ok(was_there)
+    }
+
+    /// Deletes the member that was looked up last, and is there.
+    pub fn delete_here(&mut self, cx: &mut WriteCx<'_>) {
+        cx.delete(DATA, &self.row);
+        self.resize(self.size.saturating_sub(1));
     }
 
     /// Deletes a member that is known to be there.
@@ -338,6 +347,13 @@ impl Collection<'_> {
             self.flags |= GROWN;
             self.changed = true;
         }
+    }
+
+    /// Sets or clears a flag of the metadata.
+    pub fn set_flag(&mut self, flag: u8, on: bool) {
+        let flags = if on { self.flags | flag } else { self.flags & !flag };
+        self.changed |= flags != self.flags;
+        self.flags = flags;
     }
 
     pub fn set_own(&mut self, own: &[u8]) {

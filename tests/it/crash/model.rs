@@ -186,7 +186,7 @@ impl Model {
 /// The clock of the reader and of the server are the same, but a time is cut to milliseconds and takes a moment to act on.
 const SLACK_MS: u64 = 2;
 
-fn difference(expected: &Keys, found: &Keys, read_ms: u64) -> Option<String> {
+pub fn difference(expected: &Keys, found: &Keys, read_ms: u64) -> Option<String> {
     let name = |key: &[u8]| crate::value::quote(key);
     for (key, entry) in found {
         match expected.get(key) {

@@ -1,22 +1,27 @@
 //! Background care of the keyspace, on a thread of its own so that no I/O thread spends time on it: reaping what has
 //! expired, keeping the reserve of versions and the clock's floor on record.
 
+mod fields;
+
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
+use self::fields::FieldSweep;
 use crate::dispatch::execute::Lane;
 use crate::dispatch::locks::StripeSet;
 use crate::dispatch::registry::registry;
-use crate::encoding::rows::EXPIRE_BUCKETS;
+use crate::encoding::rows::{EXPIRE_BUCKETS, ExpireKind};
 use crate::encoding::{SYSTEM, system};
 use crate::error::Result;
+use crate::keyspace::fields::TURN_MS;
 use crate::keyspace::{reap, stripe_of};
 use crate::node::Node;
 
 /// Time between two turns when nothing is due.
-const TURN: Duration = Duration::from_millis(100);
+const TURN: Duration = Duration::from_millis(TURN_MS);
 /// Longest a turn may reap before it lets others run.
 const STEP: Duration = Duration::from_millis(5);
 /// Keys taken from a bucket at a time.
@@ -31,6 +36,9 @@ struct Sweeper {
     /// Nothing is left to reap before this, per bucket. Spares the walk over the tombstones of what was.
     low_water_ms: Vec<u64>,
     next_bucket: u8,
+    fields: FieldSweep,
+    /// What this turn found due and did not finish.
+    backlog: u64,
     /// When the marks were last forgotten.
     marks_since: Instant,
     clock_noted: Instant,
@@ -44,6 +52,8 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
         lane: Lane::new(node, counters),
         low_water_ms: vec![0; usize::from(EXPIRE_BUCKETS)],
         next_bucket: 0,
+        fields: FieldSweep::default(),
+        backlog: 0,
         marks_since: Instant::now(),
         clock_noted: Instant::now(),
         clock_needed: false,
@@ -75,18 +85,24 @@ impl Sweeper {
             self.marks_since = Instant::now();
             self.low_water_ms.fill(0);
         }
-        if node.active_expire.load(std::sync::atomic::Ordering::Relaxed) {
-            let until = Instant::now() + STEP;
+        self.fields.follow(&mut self.lane)?;
+        if node.active_expire.load(Relaxed) {
+            let begun = Instant::now();
+            let until = begun + STEP;
+            node.keyspace.fields.reaper.lag_ms.store(0, Relaxed);
             let mut quiet = 0;
             while quiet < EXPIRE_BUCKETS {
                 let bucket = self.next_bucket;
                 self.next_bucket = (bucket + 1) % EXPIRE_BUCKETS;
-                quiet = if self.reap_bucket(bucket)? { 0 } else { quiet + 1 };
+                quiet = if self.reap_bucket(bucket, until)? { 0 } else { quiet + 1 };
                 if Instant::now() >= until {
                     backlog = quiet < EXPIRE_BUCKETS;
                     break;
                 }
             }
+            let soon = self.fields.step(&mut self.lane, Instant::now() + STEP)?;
+            self.note_turn(begun);
+            backlog |= soon;
         }
         self.extend_versions()?;
         self.note_clock()?;
@@ -95,27 +111,53 @@ impl Sweeper {
         Ok(backlog)
     }
 
-    /// Whether a full batch was due, so that more may be.
-    fn reap_bucket(&mut self, bucket: u8) -> Result<bool> {
+    /// Whether a full batch was due, or a hash could not be finished, so that more is.
+    fn reap_bucket(&mut self, bucket: u8, until: Instant) -> Result<bool> {
         let from_ms = self.low_water_ms.get(usize::from(bucket)).copied().unwrap_or(0);
         let now_ms = self.lane.node.clock.now_ms();
-        let due = self.lane.look(0, |cx| reap::due(cx, bucket, from_ms, BATCH))?;
-        for key in &due {
-            let mut stripes = StripeSet::default();
-            stripes.insert(stripe_of(key.slot));
-            self.lane.transact(&stripes, 0, |cx| reap::reap(cx, key))?;
+        let all = self.lane.look(0, |cx| reap::due(cx, bucket, from_ms, BATCH))?;
+        // What was not finished is due from here on.
+        let (mut left, mut left_ms) = (0, u64::MAX);
+        for (done, due) in (1..).zip(&all) {
             self.clock_needed = true;
+            if due.kind == ExpireKind::HashFields {
+                let hash = (due.db, due.slot, due.key.as_slice());
+                let next_ms = fields::reap_hash(&mut self.lane, hash, Some((&due.row, due.at_ms)), until)?;
+                left += u64::from(next_ms.is_some());
+                left_ms = left_ms.min(next_ms.unwrap_or(u64::MAX));
+            } else {
+                let mut stripes = StripeSet::default();
+                stripes.insert(stripe_of(due.slot));
+                self.lane.transact(&stripes, 0, |cx| reap::reap(cx, due))?;
+            }
+            if Instant::now() >= until {
+                left += (all.len() - done) as u64;
+                left_ms = left_ms.min(all.get(done).map_or(u64::MAX, |next| next.at_ms));
+                break;
+            }
         }
-        let more = due.len() == BATCH;
+        self.backlog += left;
+        let more = all.len() == BATCH;
         if let Some(mark) = self.low_water_ms.get_mut(usize::from(bucket)) {
             // A time that has passed deletes at once, so new expiries lie behind the clock of their command.
-            *mark = if more {
-                due.last().map_or(from_ms, |last| last.at_ms)
+            let done_ms = if more {
+                all.last().map_or(from_ms, |last| last.at_ms)
             } else {
                 now_ms.saturating_sub(1_000)
             };
+            *mark = done_ms.min(left_ms);
         }
-        Ok(more)
+        Ok(more || left_ms != u64::MAX)
+    }
+
+    fn note_turn(&mut self, begun: Instant) {
+        let reaper = &self.lane.node.keyspace.fields.reaper;
+        let took_ms = begun.elapsed().as_millis() as u64;
+        reaper.last_turn_ms.store(took_ms, Relaxed);
+        reaper.max_turn_ms.fetch_max(took_ms, Relaxed);
+        reaper.total_turn_ms.fetch_add(took_ms, Relaxed);
+        reaper.turns.fetch_add(1, Relaxed);
+        reaper.backlog.store(std::mem::take(&mut self.backlog), Relaxed);
     }
 
     fn extend_versions(&mut self) -> Result<()> {

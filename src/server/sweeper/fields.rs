@@ -1,0 +1,235 @@
+//! Fields of hashes that expire: reaping in bounded steps, and what `active-expire-mode` asks for besides.
+//!
+//! | mode | what is done |
+//! |---|---|
+//! | `sort` | hashes are taken from the expire space when they are due |
+//! | `sort`, until the expire space has all of them | the metadata is walked as well: what is due is reaped, the rest is put there |
+//! | `scan` | the metadata is walked, again and again; what the expire space has of hashes is dropped once |
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use crate::config::ActiveExpireMode;
+use crate::dispatch::execute::Lane;
+use crate::dispatch::locks::StripeSet;
+use crate::encoding::rows::EXPIRE_BUCKETS;
+use crate::encoding::system::FieldIndex;
+use crate::error::Result;
+use crate::keyspace::fields::{Fields, PER_STEP};
+use crate::keyspace::reap::Reaped;
+use crate::keyspace::{Db, databases, drop, entry, reap, scan, stripe_of};
+
+/// Metadata rows looked at in one step of a walk, and expiries looked at in one step of dropping.
+const WALK_ROWS: usize = 1_000;
+const DROP_ROWS: usize = 256;
+
+/// A hash that was met on a walk.
+struct Met {
+    db: u32,
+    slot: u16,
+    key: Vec<u8>,
+    is_due: bool,
+}
+
+/// A walk over the metadata of all databases.
+#[derive(Default)]
+struct Walk {
+    /// What is left of it: databases, and stripes of the first of them.
+    databases: Vec<Db>,
+    stripes: Vec<u16>,
+    cursor: Option<u64>,
+    /// The databases' numbers when it began. Others mean that something may have been missed.
+    began_with: Vec<Db>,
+}
+
+#[derive(Default)]
+pub struct FieldSweep {
+    walk: Option<Walk>,
+    /// Where dropping the index goes on.
+    dropping: Option<(u8, drop::Place)>,
+}
+
+/// Takes the due fields of one hash, step by step, until none is left or the time is up. When its next field is due, if
+/// that has come already.
+pub fn reap_hash(
+    lane: &mut Lane,
+    (db, slot, key): (u32, u16, &[u8]),
+    row: Option<(&[u8], u64)>,
+    until: Instant,
+) -> Result<Option<u64>> {
+    let mut stripes = StripeSet::default();
+    stripes.insert(stripe_of(slot));
+    let mut row = row;
+    loop {
+        let reaped = lane.transact(&stripes, 0, |cx| reap::reap_fields(cx, (db, key), row, PER_STEP))?;
+        row = None;
+        note(lane, &reaped);
+        let is_due = reaped.fields == PER_STEP as u64 && reaped.next_ms <= lane.node.clock.now_ms();
+        if !is_due {
+            return Ok(None);
+        }
+        if Instant::now() >= until {
+            return Ok(Some(reaped.next_ms));
+        }
+    }
+}
+
+fn note(lane: &Lane, reaped: &Reaped) {
+    if reaped.fields == 0 {
+        return;
+    }
+    let fields = &lane.node.keyspace.fields;
+    fields.expired_actively(reaped.db, reaped.fields);
+    let lag_ms = lane.node.clock.now_ms().saturating_sub(reaped.oldest_ms);
+    fields.reaper.lag_ms.fetch_max(lag_ms, Relaxed);
+}
+
+impl FieldSweep {
+    /// Follows the configuration.
+    pub fn follow(&mut self, lane: &mut Lane) -> Result<()> {
+        let wants_sort = lane.node.config.current().active_expire_mode == ActiveExpireMode::Sort;
+        let sorts = lane.node.keyspace.fields.sorts();
+        if wants_sort == sorts {
+            return Ok(());
+        }
+        (self.walk, self.dropping) = (None, None);
+        if wants_sort {
+            lane.node.keyspace.fields.set_sorts(true);
+        } else {
+            // On record before the first command leaves the index alone.
+            record(lane, FieldIndex::Part)?;
+            lane.node.keyspace.fields.set_sorts(false);
+        }
+        Ok(())
+    }
+
+    /// One step of whatever the mode asks for besides reaping by the index. Whether something is left to be done soon.
+    pub fn step(&mut self, lane: &mut Lane, until: Instant) -> Result<bool> {
+        let (sorts, index) = (lane.node.keyspace.fields.sorts(), lane.node.keyspace.fields.index());
+        match (sorts, index) {
+            (true, FieldIndex::Whole) => Ok(false),
+            (true, _) => {
+                let ended = self.walk(lane, until, true)?;
+                if ended == Some(true) {
+                    record(lane, FieldIndex::Whole)?;
+                }
+                Ok(true)
+            }
+            (false, FieldIndex::None) => self.walk(lane, until, false).map(|_| false),
+            (false, _) => {
+                if self.drop_index(lane, until)? {
+                    record(lane, FieldIndex::None)?;
+                }
+                self.walk(lane, until, false).map(|_| false)
+            }
+        }
+    }
+
+    /// Goes on walking until the time is up. None before the end; then whether nothing can have been missed.
+    fn walk(&mut self, lane: &mut Lane, until: Instant, builds: bool) -> Result<Option<bool>> {
+        let walk = self.walk.get_or_insert_with(|| Walk::begin(lane));
+        loop {
+            if !walk.step(lane, until, builds)? {
+                let missed_nothing = walk.began_with == numbers(lane);
+                self.walk = None;
+                return Ok(Some(missed_nothing));
+            }
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whether nothing of hashes is left in the expire space.
+    fn drop_index(&mut self, lane: &mut Lane, until: Instant) -> Result<bool> {
+        loop {
+            let (bucket, place) = self.dropping.take().unwrap_or((0, drop::Place::bucket(0)));
+            let next = lane
+                .transact(&StripeSet::default(), 0, |cx| reap::drop_index(cx, bucket, &place, DROP_ROWS))?;
+            match next {
+                Some(place) => self.dropping = Some((bucket, place)),
+                None if bucket + 1 == EXPIRE_BUCKETS => return Ok(true),
+                None => self.dropping = Some((bucket + 1, drop::Place::bucket(bucket + 1))),
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+fn record(lane: &mut Lane, index: FieldIndex) -> Result<()> {
+    lane.transact(&StripeSet::default(), 0, |cx| {
+        Fields::record_index(cx, index);
+        Ok(())
+    })?;
+    lane.node.engine.flush()?;
+    lane.node.engine.sync()?;
+    lane.node.keyspace.fields.set_index(index);
+    Ok(())
+}
+
+fn numbers(lane: &Lane) -> Vec<Db> {
+    lane.node.keyspace.databases.iter().collect()
+}
+
+impl Walk {
+    fn begin(lane: &Lane) -> Walk {
+        let databases = numbers(lane);
+        Walk { began_with: databases.clone(), databases, ..Walk::default() }
+    }
+
+    /// Looks at the next rows. False at the end.
+    fn step(&mut self, lane: &mut Lane, until: Instant, builds: bool) -> Result<bool> {
+        let Some(db) = self.databases.last().copied() else { return Ok(false) };
+        let Some(stripe) = self.stripes.last().copied() else {
+            let stripes = lane.look(0, |cx| databases::key_counts(cx, db))?;
+            self.stripes = stripes.into_iter().map(|(stripe, _)| stripe).collect();
+            if self.stripes.is_empty() {
+                self.databases.pop();
+            }
+            return Ok(true);
+        };
+        let now_ms = lane.node.clock.now_ms();
+        let mut met = Vec::new();
+        let cursor = self.cursor;
+        let next = lane.look(0, |cx| {
+            scan::expiring_hashes(cx, db, stripe, cursor, WALK_ROWS, &mut |row, earliest_ms| {
+                let (db, slot, key) = (row.db, row.slot, row.key.to_vec());
+                met.push(Met { db, slot, key, is_due: earliest_ms <= now_ms });
+            })
+        })?;
+        lane.node.keyspace.fields.reaper.walked.fetch_add(met.len() as u64, Relaxed);
+        for hash in met {
+            hash.treat(lane, until, builds)?;
+        }
+        self.cursor = next;
+        if next.is_none() {
+            self.stripes.pop();
+            if self.stripes.is_empty() {
+                self.databases.pop();
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Met {
+    fn treat(&self, lane: &mut Lane, until: Instant, builds: bool) -> Result<()> {
+        if builds {
+            let mut stripes = StripeSet::default();
+            stripes.insert(stripe_of(self.slot));
+            lane.transact(&stripes, 0, |cx| {
+                if let Some(db) = cx.env.keyspace.databases.owner(self.db) {
+                    let found = entry::find_in(cx, db, &self.key)?;
+                    entry::index_fields(cx, &found);
+                }
+                Ok(())
+            })?;
+        }
+        if self.is_due {
+            reap_hash(lane, (self.db, self.slot, &self.key), None, until)?;
+        }
+        Ok(())
+    }
+}
