@@ -4,14 +4,14 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-use tarn_engine::{AnySnapshot, Error as EngineError, Read as _, Wait, Write as _};
+use tarn_engine::{AnySnapshot, Error as EngineError, Wait, Write as _};
 use tarn_resp::{Args as Words, Protocol};
 
 use super::args::Args;
 use super::locks::{Held, Mode, Patience, StripeSet};
 use super::registry::Registered;
 use super::spec::{KeyFlags, ReadFn, Run, WriteFn};
-use crate::encoding::{META, rows, slot};
+use crate::encoding::slot;
 use crate::error::{Error, Result};
 use crate::keyspace::{
     Env, Limits, Located, Notes, Place, ReadCx, Source, Tally, WriteCx, draws, reap, stripe_of,
