@@ -2,6 +2,7 @@
 
 mod bigkey;
 mod cold;
+mod fields;
 mod flushall;
 mod idle;
 mod pubsub;
@@ -28,6 +29,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "sustained", run: sustained::run },
     Suite { name: "bigkey", run: bigkey::run },
     Suite { name: "flushall", run: flushall::run },
+    Suite { name: "fields", run: fields::run },
     Suite { name: "pubsub", run: pubsub::run },
 ];
 

@@ -25,27 +25,27 @@ const RUN_LIMIT: Duration = Duration::from_secs(300);
 
 /// What one run of redis-benchmark told, and what it cost the server.
 #[derive(Clone, Copy)]
-struct Run {
-    per_second: f64,
+pub struct Run {
+    pub per_second: f64,
     p50_ms: f64,
-    p99_ms: f64,
+    pub p99_ms: f64,
     cpu: Duration,
 }
 
 /// The runs of one workload at one depth, by server.
 #[derive(Default)]
-struct Runs {
-    runs: Vec<Run>,
+pub struct Runs {
+    pub runs: Vec<Run>,
 }
 
 impl Runs {
-    fn median(&self, of: impl Fn(&Run) -> f64) -> f64 {
+    pub fn median(&self, of: impl Fn(&Run) -> f64) -> f64 {
         let mut values: Vec<f64> = self.runs.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(0.0)
     }
 
-    fn cpu_micros(&self, requests: u64) -> f64 {
+    pub fn cpu_micros(&self, requests: u64) -> f64 {
         let total: f64 = self.runs.iter().map(|run| run.cpu.as_secs_f64() * 1e6).sum();
         total / (requests * self.runs.len() as u64).max(1) as f64
     }
@@ -160,7 +160,13 @@ fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
     }
 }
 
-fn benchmark(args: &Args, server: &Server, workload: &Workload, pipeline: u32, requests: u64) -> Result<Run> {
+pub fn benchmark(
+    args: &Args,
+    server: &Server,
+    workload: &Workload,
+    pipeline: u32,
+    requests: u64,
+) -> Result<Run> {
     let mut command = Command::new("timeout");
     command.arg(RUN_LIMIT.as_secs().to_string()).arg("redis-benchmark");
     command.args(["--csv", "-h", "127.0.0.1", "-p", &server.port().to_string()]);
@@ -216,7 +222,7 @@ fn wanted(args: &Args, name: &str) -> bool {
     args.only.is_empty() || args.only.iter().any(|only| only == first || only == name)
 }
 
-fn thousands(per_second: f64) -> String {
+pub fn thousands(per_second: f64) -> String {
     format!("{:.0} k", per_second / 1e3)
 }
 
