@@ -76,6 +76,11 @@ impl Filter for Garbage {
         }
     }
 
+    /// A version that is dead stays dead, and one that is kept for now may be dropped another time.
+    fn judges_groups(&self, space: Space) -> bool {
+        matches!(space, DATA | SCORE | FIELD_EXPIRE)
+    }
+
     fn before_write_back(&self) -> u64 {
         self.keyspace.get().map_or(0, |keyspace| keyspace.versions.settled())
     }

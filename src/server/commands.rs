@@ -24,8 +24,6 @@ use crate::keyspace::Located;
 
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
-/// From this share of the dirty budget on, clients that write are slowed.
-const PRESSURE_FROM: f32 = 0.5;
 
 /// A command that is to be run.
 struct Next<'a> {
@@ -384,20 +382,6 @@ impl IoThread {
         }
         let ended = Ended { command, words, client: &connection.session.client, now_ms: self.now_ms, nanos };
         watch::note(&self.node, &self.config, &self.lane.counters, &ended);
-    }
-
-    /// Reading from clients that write is slowed in proportion to how full the dirty budget is.
-    fn slow_down(&mut self, connection: &mut Connection, place: usize) {
-        let pressure = self.node.engine.pressure();
-        if pressure < PRESSURE_FROM || !matches!(connection.state, State::Open) {
-            return;
-        }
-        // Half full: no delay; full: 10 ms for each turn of the connection; beyond that it grows steeply.
-        let over = (pressure - PRESSURE_FROM) / (1.0 - PRESSURE_FROM);
-        let millis = if over <= 1.0 { 10.0 * over * over } else { 10.0 + 200.0 * (over - 1.0) };
-        connection.state = State::Throttled;
-        let wait = Duration::from_micros((millis.min(250.0) * 1000.0) as u64);
-        self.wake_at(Instant::now() + wait, place, connection.session.client.id);
     }
 
     fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {

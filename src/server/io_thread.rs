@@ -215,6 +215,7 @@ impl IoThread {
                 super::commands::apply_reply_mode(connection, before);
                 if let Some(position) = wrote {
                     connection.hold(position);
+                    self.slow_down_at(id.place);
                 }
                 enqueue_id(self, id.place);
                 self.to_send.push(id.place);
@@ -429,7 +430,13 @@ impl IoThread {
                     enqueue_id(self, place);
                 }
                 State::Paused if pause.is_none() => enqueue_id(self, place),
-                State::Throttled => enqueue_id(self, place),
+                State::Throttled => {
+                    if self.may_go_on(place, client, now) {
+                        enqueue_id(self, place);
+                    } else if let Some(connection) = self.connection(place, client) {
+                        connection.state = State::Throttled;
+                    }
+                }
                 other => connection.state = other,
             }
         }

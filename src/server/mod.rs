@@ -15,6 +15,7 @@ mod mailbox;
 mod stream;
 mod subscriptions;
 mod sweeper;
+mod throttle;
 mod workers;
 
 use std::io;

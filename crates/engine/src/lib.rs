@@ -122,6 +122,10 @@ pub trait Probe {
 pub trait Filter: Send + Sync {
     /// Called for rows of the sorted data only, from compaction threads, never before recovery has ended.
     fn judge(&self, probe: &dyn Probe, space: Space, key: &[u8], value: &[u8]) -> Verdict;
+    /// Whether the rows of one group of this space are judged alike, and a verdict holds for good: then one of them is asked for.
+    fn judges_groups(&self, _space: Space) -> bool {
+        false
+    }
     /// Called before the commits of a write-back are cut off from those that follow. What it returns is handed to
     /// [`Filter::written_back`] once every commit made before this call is in the sorted data.
     fn before_write_back(&self) -> u64 {
@@ -230,7 +234,8 @@ pub trait Engine: Send + Sync {
     fn set_durability(&self, durability: Durability);
     fn set_memory(&self, budget: MemoryBudget);
 
-    /// How full the dirty budget is, 0.0 to 1.0 and above. From one half on, callers slow down what feeds it.
+    /// How full the dirty budget is, 0.0 to 1.0 and above. From one half on, callers slow down what feeds it, and stop where
+    /// it is full. 0.0 where commits are refused.
     fn pressure(&self) -> f32;
     /// Removes every row of the range that was committed before the call. A barrier for big things (a database, a
     /// slot), never for small ones; waits. The caller sees to it that nobody writes into the range meanwhile.

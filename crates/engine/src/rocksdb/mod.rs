@@ -164,6 +164,10 @@ impl Inner {
     }
 
     fn pressure(&self) -> f32 {
+        if self.is_stuck.load(Ordering::Relaxed) || self.log.is_stopped() {
+            // Commits are refused: nothing is won by slowing who makes them.
+            return 0.0;
+        }
         let dirty = self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
         dirty as f32 / self.dirty_limit.load(Ordering::Relaxed).max(1) as f32
     }

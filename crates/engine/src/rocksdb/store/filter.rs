@@ -130,7 +130,14 @@ impl CompactionFilterFactory for SpaceFilterFactory {
     type Filter = SpaceFilter;
 
     fn create(&mut self, _context: CompactionFilterContext) -> SpaceFilter {
-        SpaceFilter { context: self.context.clone(), space: self.space }
+        let groups = self.context.filter.as_ref().is_some_and(|filter| filter.judges_groups(self.space));
+        let group_len = self.context.spaces.get(usize::from(self.space.0)).map(|def| def.group_len);
+        SpaceFilter {
+            context: self.context.clone(),
+            space: self.space,
+            group_len: group_len.filter(|_| groups),
+            last: None,
+        }
     }
 
     fn name(&self) -> &CStr {
@@ -138,14 +145,38 @@ impl CompactionFilterFactory for SpaceFilterFactory {
     }
 }
 
+/// Made for one compaction, which brings the rows of a group one after the other.
 pub struct SpaceFilter {
     context: Arc<FilterContext>,
     space: Space,
+    /// Where one verdict serves a group.
+    group_len: Option<fn(&[u8]) -> usize>,
+    /// The group that was judged last.
+    last: Option<(Vec<u8>, Verdict)>,
+}
+
+impl SpaceFilter {
+    fn judge(&mut self, key: &[u8], value: &[u8]) -> Verdict {
+        let Some(group) = self.group_len.and_then(|len| key.get(..len(key))) else {
+            return self.context.judge(self.space, key, value);
+        };
+        if let Some((last, verdict)) = &self.last
+            && last == group
+        {
+            return *verdict;
+        }
+        let verdict = self.context.judge(self.space, key, value);
+        let mut last = self.last.take().map(|(last, _)| last).unwrap_or_default();
+        last.clear();
+        last.extend_from_slice(group);
+        self.last = Some((last, verdict));
+        verdict
+    }
 }
 
 impl CompactionFilter for SpaceFilter {
     fn filter(&mut self, _level: u32, key: &[u8], value: &[u8]) -> Decision {
-        match self.context.judge(self.space, key, value) {
+        match self.judge(key, value) {
             Verdict::Keep => Decision::Keep,
             Verdict::Drop => Decision::Remove,
         }
