@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
-use tarn_engine::{AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space};
+use tarn_engine::{AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space, Write as _};
 
 use super::Keyspace;
 use super::entry::{self, Entry};
@@ -173,6 +173,10 @@ pub trait View {
     fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()>;
     /// Copies the row's value into the arena.
     fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>>;
+    /// As [`View::get`] for a row of a version that is as new as this command: only what it has put itself is there.
+    fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+        self.get(space, row)
+    }
     /// Calls `each` per row key, in order, with the value.
     fn get_each(
         &self,
@@ -412,6 +416,12 @@ macro_rules! view {
                 Ok(found.then(|| Span { start, len: self.arena.len() - start }))
             }
 
+            fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+                let start = self.arena.len();
+                let found = self.$source.get_own(space, row, self.arena)?;
+                Ok(found.then(|| Span { start, len: self.arena.len() - start }))
+            }
+
             fn get_each(
                 &self,
                 space: Space,
@@ -433,6 +443,13 @@ macro_rules! view {
             }
         }
     };
+}
+
+impl Source<'_> {
+    /// Who only reads has put nothing.
+    fn get_own(&self, _space: Space, _key: &[u8], _out: &mut Vec<u8>) -> tarn_engine::Result<bool> {
+        Ok(false)
+    }
 }
 
 impl Read for Source<'_> {

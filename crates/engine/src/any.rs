@@ -199,6 +199,11 @@ impl Write for AnyWrite<'_> {
     }
 
     #[inline]
+    fn get_own(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        each!(AnyWrite, self, w => w.get_own(space, key, out))
+    }
+
+    #[inline]
     fn is_dirty(&self) -> bool {
         each!(AnyWrite, self, w => w.is_dirty())
     }

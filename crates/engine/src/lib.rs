@@ -166,6 +166,8 @@ pub trait Write: Read {
     /// The value is given in parts so that callers need not join header and payload.
     fn put(&mut self, space: Space, key: &[u8], value: &[&[u8]]);
     fn delete(&mut self, space: Space, key: &[u8]);
+    /// As [`Read::get`] of what this transaction itself has put, and of nothing else: for keys that cannot be there yet.
+    fn get_own(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
     /// Whether anything was put or deleted.
     fn is_dirty(&self) -> bool;
     /// Makes the rows visible and returns their place in the order. Does not wait for durability.

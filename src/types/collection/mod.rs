@@ -236,7 +236,7 @@ impl Collection<'_> {
     pub fn look_up(&mut self, cx: &mut impl View, member: &[u8]) -> Result<Option<Span>> {
         let knows_none = self.holds_nothing();
         self.member_row(cx.env(), member);
-        if knows_none { Ok(None) } else { cx.get(DATA, &self.row) }
+        if knows_none { Ok(None) } else { self.get_row(cx) }
     }
 
     /// Shows the value of each member, or that there is none, in order.
@@ -324,9 +324,14 @@ impl Collection<'_> {
     }
 
     #[inline]
+    fn get_row(&self, cx: &mut impl View) -> Result<Option<Span>> {
+        if self.fresh { cx.get_new(DATA, &self.row) } else { cx.get(DATA, &self.row) }
+    }
+
+    #[inline]
     fn has_row(&self, cx: &mut impl View) -> Result<bool> {
         let mark = cx.arena().len();
-        let found = cx.get(DATA, &self.row)?.is_some();
+        let found = self.get_row(cx)?.is_some();
         cx.arena().truncate(mark);
         Ok(found)
     }

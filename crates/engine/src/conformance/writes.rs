@@ -16,6 +16,15 @@ pub fn a_write_sees_its_own_rows(harness: &impl Harness) {
     assert_eq!(get(&write, PLAIN, "new"), Some(b"2".to_vec()));
     assert_eq!(get(&write, PLAIN, "deleted"), None);
     assert_eq!(get(&write, GROUPED, "new"), None);
+    let own = |key: &str| {
+        let mut value = b"before ".to_vec();
+        let found = write.get_own(PLAIN, key.as_bytes(), &mut value).unwrap();
+        (found, value)
+    };
+    assert_eq!(own("new"), (true, b"before 2".to_vec()));
+    for other in ["kept", "deleted", "never"] {
+        assert_eq!(own(other), (false, b"before ".to_vec()), "{other}");
+    }
     write.commit().unwrap();
     assert_eq!(
         all(&engine.begin_read(Wait::Allowed), PLAIN),

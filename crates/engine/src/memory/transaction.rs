@@ -236,6 +236,13 @@ impl Write for MemoryWrite<'_> {
         self.set(space, key, None);
     }
 
+    fn get_own(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let row = self.own.get(usize::from(space.0)).and_then(|rows| rows.get(key));
+        let value = row.and_then(|value| value.as_deref());
+        out.extend_from_slice(value.unwrap_or_default());
+        Ok(value.is_some())
+    }
+
     fn is_dirty(&self) -> bool {
         self.own.iter().any(|rows| !rows.is_empty())
     }

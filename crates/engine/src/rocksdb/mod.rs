@@ -412,6 +412,14 @@ impl Write for RocksWrite<'_> {
         }
     }
 
+    #[inline]
+    fn get_own(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let hash = self.inner.hasher.row(self.inner.def(space)?, space, key);
+        let own = self.buffer.get(space.0, key, &hash).flatten();
+        out.extend_from_slice(own.unwrap_or_default());
+        Ok(own.is_some())
+    }
+
     fn is_dirty(&self) -> bool {
         !self.buffer.rows.is_empty()
     }
