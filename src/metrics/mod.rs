@@ -82,6 +82,8 @@ pub struct ThreadCounters {
     pub offloaded: Counter,
     pub writes: Counter,
     pub error_replies: Counter,
+    /// What the buffers of its clients hold now.
+    pub client_bytes: AtomicU64,
 }
 
 impl ThreadCounters {
@@ -106,6 +108,8 @@ pub struct Metrics {
     pub slowlog: slowlog::Slowlog,
     pub rates: rates::Rates,
     pub spikes: latency::Spikes,
+    /// Clients closed because all together held too much.
+    pub evicted_clients: AtomicU64,
 }
 
 /// One command's numbers over all threads.

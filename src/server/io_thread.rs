@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
@@ -450,9 +451,11 @@ impl IoThread {
         let paused =
             self.node.pause.holds(false, now_ms).is_some() || self.node.pause.holds(true, now_ms).is_some();
         let mut to_close = Vec::new();
+        let mut held = 0;
         for (place, connection) in self.connections.iter_mut().enumerate() {
             let Some(connection) = connection else { continue };
             let client = &connection.session.client;
+            held += connection.input.len() + connection.unsent();
             let idle_ms = now_ms.saturating_sub(client.last_active_ms());
             let waits = !matches!(connection.state, State::Open);
             client.set_buffers(connection.input.len(), connection.unsent());
@@ -473,6 +476,10 @@ impl IoThread {
         }
         for place in to_close {
             self.close(place);
+        }
+        self.lane.counters.client_bytes.store(held as u64, Ordering::Relaxed);
+        if held > 0 {
+            super::eviction::evict(&self.node);
         }
     }
 

@@ -9,6 +9,7 @@ mod balance;
 mod cleaner;
 mod commands;
 mod connection;
+mod eviction;
 mod io_thread;
 mod listener;
 mod mailbox;

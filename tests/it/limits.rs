@@ -97,6 +97,34 @@ fn a_client_that_does_not_read_is_closed() {
 }
 
 #[test]
+fn clients_that_hold_too_much_together_are_closed_the_largest_first() {
+    let server = server(&[("maxmemory-clients", "4mb")]);
+    let mut control = server.conn();
+    let names = ["small", "protected", "large"];
+    let mut holders = names.map(|name| {
+        let mut conn = server.conn();
+        conn.call(&["CLIENT", "SETNAME", name]);
+        conn
+    });
+    assert_eq!(holders[1].call(&["CLIENT", "NO-EVICT", "ON"]), Value::ok());
+    for (conn, bytes) in holders.iter_mut().zip([500_000, 3_000_000, 2_000_000]) {
+        conn.send_raw(b"*2\r\n$4\r\nECHO\r\n$9000000\r\n");
+        let _ = conn.try_send_raw(&vec![b'x'; bytes]);
+    }
+    eventually("the largest that may go is gone", || {
+        let info = control.call(&["INFO", "stats"]);
+        String::from_utf8_lossy(info.bytes().unwrap()).contains("evicted_clients:1\r\n")
+    });
+    assert!(holders[2].closes());
+    let list = control.call(&["CLIENT", "LIST"]);
+    let list = String::from_utf8_lossy(list.bytes().unwrap()).into_owned();
+    assert!(
+        list.contains("name=small") && list.contains("name=protected") && !list.contains("name=large"),
+        "{list}"
+    );
+}
+
+#[test]
 fn a_command_longer_than_the_query_buffer_is_not_gathered() {
     let server = server(&[("client-query-buffer-limit", "1mb")]);
     let mut greedy = server.conn();

@@ -79,7 +79,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Memory, "memory-block-cache-percent", PERCENT, "20")
         .field(at!(memory_block_cache_percent))
         .help("Part of `maxmemory` for blocks, indexes and filters of the sorted data."),
-    Opt::new(Memory, "maxmemory-clients", Kind::MemoryOrPercent, "10%")
+    Opt::new(Memory, "maxmemory-clients", Kind::MemoryOrPercent, "0")
         .field(at!(maxmemory_clients))
         .help("Part of `maxmemory`, or bytes, for the buffers of all clients together; 0 sets no common limit."),
     Opt::new(Clients, "maxclients", int(1, u32::MAX as i128), "10000")
@@ -115,10 +115,10 @@ pub const OPTIONS: &[Opt] = &[
         .help("Number of databases that SELECT can choose from."),
     Opt::new(Keyspace, "hz", small_count(), "10")
         .field(at!(hz))
-        .help("Background turns in a second, 1 to 500: expiry, idle clients. Values outside are brought inside."),
+        .help("Kept and shown, 1 to 500; values outside are brought inside. Background work has its own pace here: ten turns a second, more where much is due."),
     Opt::new(Keyspace, "active-expire-effort", int(1, 10), "1")
         .field(at!(active_expire_effort))
-        .help("How much of a background turn expiry may take, 1 to 10."),
+        .help("Kept and shown. Expiry takes as many turns as what is due asks for, a few milliseconds each."),
     Opt::new(Keyspace, "active-expire-mode", Kind::Choice(ActiveExpireMode::NAMES), "sort")
         .field(at!(active_expire_mode))
         .help("How expired hash fields are found: `sort` by an index, `scan` by walking the keyspace (cheaper writes, later removal). A change on a running server builds or drops the index in the background."),

@@ -150,7 +150,7 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("expired_keys", metrics.sum(|t| t.expired.get())),
         ("expired_subkeys", node.keyspace.fields.expired().map(|(a, b)| a + b).sum()),
         ("evicted_keys", 0),
-        ("evicted_clients", 0),
+        ("evicted_clients", metrics.evicted_clients.load(Ordering::Relaxed)),
         ("keyspace_hits", metrics.sum(|t| t.hits.get())),
         ("keyspace_misses", metrics.sum(|t| t.misses.get())),
         ("pubsub_channels", channels),
