@@ -1,15 +1,13 @@
 //! Unions, intersections and differences.
 
-use std::ops::ControlFlow;
-
 use super::Listing;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
-use crate::keyspace::{Event, ReadCx, View, WriteCx};
+use crate::keyspace::{Env, Event, ReadCx, View, WriteCx};
 use crate::number::{double, parse_i64};
 use crate::reply::Reply;
 use crate::types::zset::Kept;
-use crate::types::zset::algebra::{self, Aggregate, Each, Input};
+use crate::types::zset::algebra::{self, Aggregate, Input, Members};
 use crate::types::zset::store::Store;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,11 +83,11 @@ impl<'k> Request<'k> {
         Ok(request)
     }
 
-    fn run<C: View>(self, cx: &mut C, each: Each<'_, C>) -> Result<()> {
+    fn members(self, env: &Env<'_>) -> Result<Members<'k>> {
         match self.operation {
-            Operation::Union => algebra::union(cx, self.inputs, self.aggregate, each),
-            Operation::Intersection => algebra::intersection(cx, self.inputs, self.aggregate, each),
-            Operation::Difference => algebra::difference(cx, self.inputs, each),
+            Operation::Union => algebra::union(env, self.inputs, self.aggregate),
+            Operation::Intersection => Ok(algebra::intersection(self.inputs, self.aggregate)),
+            Operation::Difference => Ok(algebra::difference(self.inputs)),
         }
     }
 }
@@ -97,25 +95,25 @@ impl<'k> Request<'k> {
 fn reply(cx: &mut ReadCx<'_>, args: Args<'_>, operation: Operation, name: &str) -> Result<Reply> {
     let request = Request::parse(cx, args, operation, Purpose::Reply, name)?;
     let with_scores = request.with_scores;
+    let mut members = request.members(&cx.env)?;
     let mut kept = Kept::default();
-    request.run(cx, &mut |_, scored| {
+    while let Some(scored) = members.next(cx)? {
         kept.push(scored);
-        Ok(ControlFlow::Continue(()))
-    })?;
+    }
     kept.sort();
     let mut members = Listing::begin(cx.arena(), with_scores);
     kept.iter().for_each(|scored| members.push(scored));
     Ok(members.finish(cx.arena()))
 }
 
-fn store<'a>(cx: &mut WriteCx<'a>, mut args: Args<'_>, operation: Operation, event: Event) -> Result<Reply> {
+fn store(cx: &mut WriteCx<'_>, mut args: Args<'_>, operation: Operation, event: Event) -> Result<Reply> {
     let (to, name) = (args.key()?, event.name);
-    let request = Request::parse(cx, args, operation, Purpose::Store, name)?;
-    let mut store: Store<'a, '_> = Store::begin(cx, to)?;
-    request.run(cx, &mut |cx: &mut WriteCx<'a>, scored| {
+    let request = Request::parse(&mut cx.sources(), args, operation, Purpose::Store, name)?;
+    let mut members = request.members(&cx.env)?;
+    let mut store = Store::begin(cx, to)?;
+    while let Some(scored) = members.next(&mut cx.sources())? {
         store.add(cx, scored)?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    }
     let size = store.finish(cx)?;
     if size > 0 {
         cx.notify(event, to);
@@ -149,11 +147,11 @@ pub fn zdiffstore(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 pub fn zintercard(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
     let request = Request::parse(cx, args, Operation::Intersection, Purpose::Count, "zintercard")?;
-    let limit = request.limit;
+    let limit = if request.limit == 0 { u64::MAX } else { request.limit };
+    let mut members = request.members(&cx.env)?;
     let mut count = 0;
-    request.run(cx, &mut |_, _| {
+    while count < limit && members.next(cx)?.is_some() {
         count += 1;
-        Ok(if count == limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    })?;
+    }
     Ok(Reply::Integer(count as i64))
 }

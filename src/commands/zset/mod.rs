@@ -40,6 +40,7 @@ const fn stores(name: &'static str, run: WriteFn) -> Spec {
     write(name, Arity::AtLeast(4), Keys::at(1, OVERWRITE).and(Keys::counted(2, READ)), run)
         .group(Group::SortedSet)
         .denyoom()
+        .reads_sources()
 }
 
 const COUNT_COST: &str = "O(N) where N is the number of members in the range, or of those outside it if they are \
@@ -156,6 +157,7 @@ pub const COMMANDS: &[Spec] = &[
     )
     .group(Group::SortedSet)
     .denyoom()
+    .reads_sources()
     .since("6.2.0")
     .complexity(RANGE_COST)
     .summary("Stores members of a sorted set by rank, score or name."),

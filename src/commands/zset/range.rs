@@ -175,7 +175,7 @@ pub fn zrevrangebylex(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 pub fn zrangestore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (to, from) = (args.key()?, args.key()?);
     let request = Request::parse(args, None, None, true)?;
-    let set = SortedSet::find(cx, from)?;
+    let set = SortedSet::find(&mut cx.sources(), from)?;
     let ranks = match (&set, &request.bounds) {
         (Some(set), Bounds::Ranks(start, end)) => Ranks::between(set.size(), *start, *end),
         _ => None,
@@ -192,17 +192,17 @@ pub fn zrangestore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
                     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
                     cx.env.light_or_offload(rows, Env::LIGHT_ROWS)?;
                     let forward = if direction == Direction::Forward { ranks } else { other };
-                    Some(set.by_rank(cx, forward)?)
+                    Some(set.by_rank(&cx.sources(), forward)?)
                 }
             },
             Bounds::Scores(range) => Some(set.by_score(range)),
-            Bounds::Names(range) => Some(set.by_lex(cx, range, direction)?),
+            Bounds::Names(range) => Some(set.by_lex(&cx.sources(), range, direction)?),
         };
         let walk = interval.filter(|interval| !interval.is_empty());
         let mut walk = walk.map(|interval| set.walk(interval, direction));
         let mut touched = 0;
         while let Some(walk) = walk.as_mut().filter(|_| left > 0)
-            && let Some(element) = walk.next(cx)?
+            && let Some(element) = walk.next(&cx.sources())?
         {
             touched += 1;
             cx.env.light_or_offload(touched, Env::LIGHT_ROWS)?;

@@ -11,8 +11,8 @@
 //!
 //! * [`Collection`]: one element by its name, or by its sub-key where the type numbers its elements.
 //! * [`Collection::each`]: all elements in one scan, for reads whose size was asked for with [`Collection::light`].
-//! * [`Walk`]: the same in bounded steps, between which the collection may be written; it can seek, so that several of
-//!   them can be merged.
+//! * [`Walk`]: the same in bounded steps, between which the collection may be written; it can seek. [`Merge`]: several of
+//!   them at once.
 //! * [`page`]: SCAN's cursors. [`random`]: picks that do not walk. [`copy`]: a whole collection under another name.
 //!
 //! Elements are sorted by sub-key: `hash64(member), member` where they have names. The order is the same in every
@@ -22,6 +22,7 @@
 //! expiry; rows of a version are only ever written under the key's lock or before the version is live.
 
 pub mod copy;
+mod merge;
 pub mod page;
 pub mod random;
 mod walk;
@@ -34,6 +35,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 use tarn_engine::{Direction, Range};
 
+pub use merge::Merge;
 pub use walk::{Element, MAX_STEP_BYTES, MAX_STEP_ROWS, Walk};
 
 use crate::encoding::DATA;

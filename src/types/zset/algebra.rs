@@ -2,9 +2,7 @@
 //!
 //! Elements of all collections are in the same order, that of their sub-keys, so the inputs are walked side by side:
 //! memory is a step of rows for each. Where one is much smaller than another, its members are looked up there instead.
-//! The results come in that order too, not by score.
-
-use std::ops::ControlFlow;
+//! The results come in that order too, not by score. What stores them reads its inputs as [`crate::keyspace::WriteCx::sources`].
 
 use super::Scored;
 use crate::encoding::collection::HASH_LEN;
@@ -12,7 +10,7 @@ use crate::encoding::meta::Kind;
 use crate::encoding::zset::read_value;
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, View, entry};
-use crate::types::collection::{Collection, Element, Walk};
+use crate::types::collection::{Collection, Element, Merge, Walk};
 
 /// From so many times the size of the walked input on, another one is asked for single members.
 const PROBE_RATIO: u64 = 8;
@@ -118,8 +116,38 @@ impl<'k> Finder<'k> {
     }
 }
 
-/// Is given each member of a result, with the context, and may break.
-pub type Each<'e, C> = &'e mut dyn FnMut(&mut C, Scored<'_>) -> Result<ControlFlow<()>>;
+/// The members of a result, in the order of their sub-keys.
+pub struct Members<'k> {
+    source: Source<'k>,
+    /// The sub-key of the member that is shown.
+    sub: Vec<u8>,
+    /// Rows walked and read.
+    touched: usize,
+}
+
+enum Source<'k> {
+    Nothing,
+    Union(Union),
+    Sieve(Box<Sieve<'k>>),
+}
+
+/// Members of any input.
+struct Union {
+    walks: Merge,
+    /// Of each walk.
+    kinds: Vec<(Kind, f64)>,
+    aggregate: Aggregate,
+}
+
+/// Members of one input that all others have, or that none of them has.
+struct Sieve<'k> {
+    walk: Walk,
+    kind: Kind,
+    weight: f64,
+    others: Vec<(Finder<'k>, f64)>,
+    /// What becomes of the scores; None for a difference.
+    aggregate: Option<Aggregate>,
+}
 
 /// Smallest first: the order in which scores are added counts where they are rounded, and this is Redis's.
 fn by_size(inputs: &mut [Input<'_>]) {
@@ -127,119 +155,102 @@ fn by_size(inputs: &mut [Input<'_>]) {
 }
 
 /// Members of any input.
-pub fn union<C: View>(
-    cx: &mut C,
-    mut inputs: Vec<Input<'_>>,
-    aggregate: Aggregate,
-    each: Each<'_, C>,
-) -> Result<()> {
+pub fn union<'k>(env: &Env<'_>, mut inputs: Vec<Input<'k>>, aggregate: Aggregate) -> Result<Members<'k>> {
     let rows = inputs.iter().map(Input::size).fold(0, u64::saturating_add);
-    cx.env().light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
+    env.light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
     by_size(&mut inputs);
-    let mut walks: Vec<(Walk, Kind, f64)> = inputs
+    let (walks, kinds) = inputs
         .iter()
-        .filter_map(|input| input.rows.as_ref().map(|rows| (rows.walk(), rows.kind(), input.weight)))
-        .collect();
-    let mut least: Vec<u8> = Vec::new();
-    loop {
-        let mut some = false;
-        for (walk, ..) in &mut walks {
-            if let Some(head) = walk.peek(cx)?
-                && (!some || head.sub < least.as_slice())
-            {
-                some = true;
-                least.clear();
-                least.extend_from_slice(head.sub);
-            }
-        }
-        if !some {
-            return Ok(());
-        }
-        let mut total = None;
-        for (walk, kind, weight) in &mut walks {
-            let Some(head) = walk.peek(cx)?.filter(|head| head.sub == least) else { continue };
-            let score = not_nan(*weight * score_of(*kind, head.value)?);
-            total = Some(total.map_or(score, |total| aggregate.join(total, score)));
-            walk.skip();
-        }
-        let member = least.get(HASH_LEN..).unwrap_or_default();
-        if each(cx, Scored { member, score: total.unwrap_or_default() })?.is_break() {
-            return Ok(());
-        }
-    }
+        .filter_map(|input| input.rows.as_ref().map(|rows| (rows.walk(), (rows.kind(), input.weight))))
+        .unzip();
+    Ok(Members::of(Source::Union(Union { walks: Merge::new(walks), kinds, aggregate })))
 }
 
 /// Members of every input.
-pub fn intersection<C: View>(
-    cx: &mut C,
-    mut inputs: Vec<Input<'_>>,
-    aggregate: Aggregate,
-    each: Each<'_, C>,
-) -> Result<()> {
+pub fn intersection(mut inputs: Vec<Input<'_>>, aggregate: Aggregate) -> Members<'_> {
     by_size(&mut inputs);
-    let mut inputs = inputs.into_iter();
-    let Some((smallest, weight)) = inputs.next().and_then(|input| Some((input.rows?, input.weight))) else {
-        return Ok(());
-    };
-    let beside = smallest.size();
-    let mut others: Vec<(Finder<'_>, f64)> =
-        inputs.filter_map(|input| input.rows.map(|rows| (Finder::new(rows, beside), input.weight))).collect();
-    let (mut walk, kind) = (smallest.walk(), smallest.kind());
-    let mut touched = 0;
-    let mut sub: Vec<u8> = Vec::new();
-    'members: while let Some(element) = walk.next(cx)? {
-        sub.clear();
-        sub.extend_from_slice(element.sub);
-        let mut total = not_nan(weight * score_of(kind, element.value)?);
-        touched += 1;
-        for (other, weight) in &mut others {
-            touched += 1;
-            cx.env().light_or_offload(touched, Env::LIGHT_ROWS)?;
-            match other.find(cx, &sub)? {
-                Found::Score(score) => total = aggregate.join(total, *weight * score),
-                Found::Nothing => continue 'members,
-                Found::NothingBefore => {
-                    // Nothing of this walk before the other's place can be in both.
-                    let Finder::Walking(other, _) = other else { continue 'members };
-                    let Some(head) = other.peek(cx)? else { return Ok(()) };
-                    walk.seek(head.sub);
-                    continue 'members;
-                }
-            }
-        }
-        let member = sub.get(HASH_LEN..).unwrap_or_default();
-        if each(cx, Scored { member, score: total })?.is_break() {
-            return Ok(());
-        }
-    }
-    Ok(())
+    // The smallest comes first: nothing, if one of them is.
+    sieve(inputs, Some(aggregate))
 }
 
 /// Members of the first input that are in no other.
-pub fn difference<C: View>(cx: &mut C, inputs: Vec<Input<'_>>, each: Each<'_, C>) -> Result<()> {
+pub fn difference(inputs: Vec<Input<'_>>) -> Members<'_> {
+    sieve(inputs, None)
+}
+
+fn sieve(inputs: Vec<Input<'_>>, aggregate: Option<Aggregate>) -> Members<'_> {
     let mut inputs = inputs.into_iter();
-    let Some(first) = inputs.next().and_then(|input| input.rows) else { return Ok(()) };
+    let Some((first, weight)) = inputs.next().and_then(|input| Some((input.rows?, input.weight))) else {
+        return Members::of(Source::Nothing);
+    };
     let beside = first.size();
-    let mut others: Vec<Finder<'_>> =
-        inputs.filter_map(|input| input.rows).map(|rows| Finder::new(rows, beside)).collect();
-    let (mut walk, kind) = (first.walk(), first.kind());
-    let mut touched = 0;
-    let mut sub: Vec<u8> = Vec::new();
-    'members: while let Some(element) = walk.next(cx)? {
-        sub.clear();
-        sub.extend_from_slice(element.sub);
-        let score = score_of(kind, element.value)?;
-        touched += 1 + others.len();
-        cx.env().light_or_offload(touched, Env::LIGHT_ROWS)?;
-        for other in &mut others {
-            if let Found::Score(_) = other.find(cx, &sub)? {
-                continue 'members;
-            }
-        }
-        let member = sub.get(HASH_LEN..).unwrap_or_default();
-        if each(cx, Scored { member, score })?.is_break() {
-            return Ok(());
-        }
+    let others =
+        inputs.filter_map(|input| input.rows.map(|rows| (Finder::new(rows, beside), input.weight))).collect();
+    let sieve = Sieve { walk: first.walk(), kind: first.kind(), weight, others, aggregate };
+    Members::of(Source::Sieve(Box::new(sieve)))
+}
+
+impl<'k> Members<'k> {
+    fn of(source: Source<'k>) -> Members<'k> {
+        Members { source, sub: Vec::new(), touched: 0 }
     }
-    Ok(())
+
+    /// The next member. Leaves the I/O thread where it has become much work to find it.
+    pub fn next(&mut self, cx: &mut impl View) -> Result<Option<Scored<'_>>> {
+        let score = match &mut self.source {
+            Source::Nothing => None,
+            Source::Union(union) => union.next(cx, &mut self.sub)?,
+            Source::Sieve(sieve) => sieve.next(cx, &mut self.sub, &mut self.touched)?,
+        };
+        Ok(score.map(|score| Scored { member: self.sub.get(HASH_LEN..).unwrap_or_default(), score }))
+    }
+}
+
+impl Union {
+    fn next(&mut self, cx: &impl View, sub: &mut Vec<u8>) -> Result<Option<f64>> {
+        let Some((_, head)) = self.walks.peek(cx)? else { return Ok(None) };
+        sub.clear();
+        sub.extend_from_slice(head.sub);
+        let mut total = None;
+        while let Some((number, head)) = self.walks.peek(cx)?
+            && head.sub == sub
+        {
+            let (kind, weight) = self.kinds.get(number).copied().unwrap_or((Kind::Set, 1.0));
+            let score = not_nan(weight * score_of(kind, head.value)?);
+            total = Some(total.map_or(score, |total| self.aggregate.join(total, score)));
+            self.walks.skip(cx)?;
+        }
+        Ok(total)
+    }
+}
+
+impl Sieve<'_> {
+    fn next(&mut self, cx: &mut impl View, sub: &mut Vec<u8>, touched: &mut usize) -> Result<Option<f64>> {
+        'members: while let Some(element) = self.walk.next(cx)? {
+            sub.clear();
+            sub.extend_from_slice(element.sub);
+            let score = score_of(self.kind, element.value)?;
+            // A difference leaves scores as they are.
+            let mut total = if self.aggregate.is_some() { not_nan(self.weight * score) } else { score };
+            *touched += 1;
+            cx.env().light_or_offload(*touched, Env::LIGHT_ROWS)?;
+            for (other, weight) in &mut self.others {
+                *touched += 1;
+                match (other.find(cx, sub)?, self.aggregate) {
+                    (Found::Score(score), Some(aggregate)) => total = aggregate.join(total, *weight * score),
+                    (Found::Score(_), None) | (Found::Nothing, Some(_)) => continue 'members,
+                    (Found::Nothing | Found::NothingBefore, None) => {}
+                    (Found::NothingBefore, Some(_)) => {
+                        // Nothing of this walk before the other's place can be in both.
+                        let Finder::Walking(other, _) = other else { continue 'members };
+                        let Some(head) = other.peek(cx)? else { return Ok(None) };
+                        self.walk.seek(head.sub);
+                        continue 'members;
+                    }
+                }
+            }
+            return Ok(Some(total));
+        }
+        Ok(None)
+    }
 }
