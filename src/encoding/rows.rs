@@ -38,13 +38,24 @@ pub fn meta_position(db: u32, slot: u16, hash48: u64) -> RowKey {
 
 /// First key of a physical database's rows and the key behind the last, in every space whose rows begin with it.
 pub fn database(db: u32) -> (RowKey, RowKey) {
+    slots(db, 0..SLOTS)
+}
+
+/// As [`database`], for some of its slots.
+pub fn slots(db: u32, slots: std::ops::Range<u16>) -> (RowKey, RowKey) {
     let at = |slot: u16| {
         let mut row = RowKey::new();
         row.extend_from_slice(&db.to_be_bytes());
         row.extend_from_slice(&slot.to_be_bytes());
         row
     };
-    (at(0), at(SLOTS))
+    (at(slots.start), at(slots.end))
+}
+
+/// Database and slot of a row in those spaces.
+pub fn read_place(row: &[u8]) -> Result<(u32, u16), Malformed> {
+    let mut cursor = Cursor(row);
+    Ok((cursor.u32("db of a row")?, cursor.u16("slot of a row")?))
 }
 
 /// A metadata row's key, taken apart.
@@ -221,6 +232,8 @@ mod tests {
             ];
             assert!(rows.iter().all(|row| *row >= start && *row < end));
         }
+        assert_eq!(read_place(&collection(7, 3, b"k", 1)), Ok((7, 3)));
+        assert!(read_place(b"short").is_err());
         assert!(meta(7, SLOTS - 1, HASH48_MAX, b"") < database(8).0);
         assert!(meta(7, 0, 0, b"") >= database(6).1);
     }

@@ -1,6 +1,7 @@
 //! Rows that describe the database itself. The first byte of the key says which.
 
 use smallvec::SmallVec;
+use tarn_engine::Space;
 
 use super::{Cursor, Malformed};
 
@@ -17,6 +18,7 @@ mod tag {
     pub const DROPPED: u8 = b'x';
     pub const CLOCK: u8 = b't';
     pub const FIELD_INDEX: u8 = b'i';
+    pub const DEAD_ROWS: u8 = b'g';
 }
 
 /// What the rows of this build look like. A directory with a larger number is refused.
@@ -160,6 +162,33 @@ pub fn read_dropped(row: &[u8]) -> Result<u32, Malformed> {
     cursor.u32("number of a dropped database")
 }
 
+/// Rows of dead collections of a physical database in one space -> their number in each stripe, u32 each.
+pub fn dead_rows(db: u32, space: Space) -> SystemKey {
+    let mut key = one(tag::DEAD_ROWS);
+    key.extend_from_slice(&db.to_be_bytes());
+    key.push(space.0);
+    key
+}
+
+/// First and past-the-last key of the rows that count dead rows.
+pub fn all_dead_rows() -> (SystemKey, SystemKey) {
+    (one(tag::DEAD_ROWS), one(tag::DEAD_ROWS + 1))
+}
+
+pub fn read_dead_rows(row: &[u8]) -> Result<(u32, Space), Malformed> {
+    let mut cursor = Cursor(row);
+    cursor.u8("tag of a count of dead rows")?;
+    Ok((cursor.u32("db of a count of dead rows")?, Space(cursor.u8("space of a count of dead rows")?)))
+}
+
+pub fn encode_dead_rows(stripes: &[u64]) -> Vec<u8> {
+    stripes.iter().flat_map(|rows| u32::try_from(*rows).unwrap_or(u32::MAX).to_be_bytes()).collect()
+}
+
+pub fn decode_dead_rows(value: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    value.as_chunks().0.iter().map(|rows| u64::from(u32::from_be_bytes(*rows)))
+}
+
 pub fn read_u64(value: &[u8]) -> Result<u64, Malformed> {
     Cursor(value).u64("number of a system row")
 }
@@ -168,7 +197,7 @@ pub fn read_u64(value: &[u8]) -> Result<u64, Malformed> {
 pub fn group_len(row: &[u8]) -> usize {
     match row.first() {
         Some(&tag::KEY_COUNT) => row.len().min(5),
-        Some(&(tag::DROPPED | tag::DATABASE)) => 1,
+        Some(&(tag::DROPPED | tag::DATABASE | tag::DEAD_ROWS)) => 1,
         _ => row.len(),
     }
 }
@@ -187,6 +216,10 @@ mod tests {
         assert_eq!(counts.encode(), *b"\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03");
         assert_eq!(Counts::decode(&counts.encode()), Ok(counts));
         assert!(Counts::decode(&[0; 15]).is_err());
+        assert_eq!(dead_rows(2, Space(1))[..], *b"g\0\0\0\x02\x01");
+        assert_eq!(read_dead_rows(&dead_rows(2, Space(1))), Ok((2, Space(1))));
+        assert_eq!(encode_dead_rows(&[258, u64::MAX]), *b"\0\0\x01\x02\xff\xff\xff\xff");
+        assert_eq!(decode_dead_rows(b"\0\0\x01\x02\0").collect::<Vec<_>>(), [258]);
         assert_eq!(read_dropped(&dropped(3)), Ok(3));
         assert_eq!(read_database(&database(15)), Ok(15));
         assert_eq!(read_physical(&7u64.to_be_bytes()), Ok(7));

@@ -68,6 +68,7 @@ fn the_documented_bytes_are_the_written_ones() {
         system::database(15).to_vec(),
         system::key_count(2, 255).to_vec(),
         system::dropped(3).to_vec(),
+        system::dead_rows(2, super::DATA).to_vec(),
     ];
     let documented: Vec<&str> = DOCUMENT
         .lines()

@@ -157,8 +157,8 @@ pub struct Effects<'a> {
     pub remapped: Vec<Db>,
     /// Versions that become live with the commit: to be dropped after it.
     pub building: SmallVec<[Building<'a>; 1]>,
-    /// Big collections whose rows are garbage from then on.
-    pub dead: Vec<Dead>,
+    /// Collections whose rows are garbage from then on.
+    pub dead: SmallVec<[Dead; 1]>,
     pub notes: Notes,
 }
 

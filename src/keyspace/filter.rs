@@ -88,6 +88,12 @@ impl Filter for Garbage {
     fn written_back(&self, mark: u64) {
         self.written_back.fetch_max(mark, Ordering::AcqRel);
     }
+
+    fn dropped(&self, space: Space, key: &[u8]) {
+        if let (Some(keyspace), Ok((db, slot))) = (self.keyspace.get(), rows::read_place(key)) {
+            keyspace.garbage.rows.take(space, db, slot, 1);
+        }
+    }
 }
 
 thread_local! {

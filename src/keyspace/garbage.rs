@@ -1,13 +1,23 @@
-//! Big collections that died: their rows are removed by range, soon and unasked. Small ones are left to compaction,
-//! which drops dead rows wherever it comes by; a barrier for each would cost more than their space.
+//! What dead collections leave behind, and how its space comes back unasked.
+//!
+//! A big one's rows are removed by range, soon. Of small ones it is counted where they are ([`DeadRows`]): a barrier for
+//! each would cost more than their space. Where they have become too much, the range is compacted ([`share`]), and
+//! compaction drops dead rows wherever it comes by.
+
+mod rows;
+pub mod share;
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tarn_engine::Space;
 
+pub use self::rows::{COUNTED, DeadRows};
 use super::drop::Doomed;
 use super::entry::{Entry, Meta};
 use crate::encoding::meta::{Body, Kind};
 use crate::encoding::rows::{collection, collection_end};
+use crate::encoding::string::PIECE_LEN;
 use crate::encoding::{DATA, FIELD_EXPIRE, SCORE};
 
 /// Elements from which on a dead collection is removed by range.
@@ -20,43 +30,86 @@ const MAX_WAITING: usize = 1024;
 pub struct Dead {
     db: u32,
     slot: u16,
-    key: Box<[u8]>,
-    version: u64,
+    kind: Kind,
+    rows: u64,
+    /// The key and its version, where it is worth a range.
+    big: Option<(Box<[u8]>, u64)>,
 }
 
 impl Dead {
-    /// What ends when the key's metadata goes, or becomes that of another version; None where it is not worth a range.
+    /// What ends when the key's metadata goes, or becomes that of another version; None where it has no rows.
     pub fn of(entry: &Entry<'_>, stored: &Meta, next_version: Option<u64>) -> Option<Dead> {
         let Body::Rows { version, size } = stored.header.body else { return None };
-        // The size of a string counts bytes.
-        if stored.header.kind == Kind::String || size < BIG_ELEMENTS || next_version == Some(version) {
+        if next_version == Some(version) {
             return None;
         }
-        Some(Dead { db: entry.db.physical, slot: entry.slot, key: entry.key.into(), version })
+        let kind = stored.header.kind;
+        // The size of a string counts bytes.
+        let is_string = kind == Kind::String;
+        let rows = if is_string { size.div_ceil(PIECE_LEN as u64) } else { size };
+        let big = (!is_string && size >= BIG_ELEMENTS).then(|| (entry.key.into(), version));
+        Some(Dead { db: entry.db.physical, slot: entry.slot, kind, rows, big })
     }
 
-    /// Its rows. Nobody reads or writes them any more, but for snapshots.
+    /// The rows of a big one. Nobody reads or writes them any more, but for snapshots.
     pub fn ranges(&self) -> impl Iterator<Item = Doomed> {
-        let start = collection(self.db, self.slot, &self.key, self.version);
-        let end = collection_end(&start);
-        let doomed = move |space: Space| Doomed { space, start: start.clone(), end: end.clone() };
-        [DATA, SCORE, FIELD_EXPIRE].into_iter().map(doomed)
+        let range = self.big.as_ref().map(|(key, version)| {
+            let start = collection(self.db, self.slot, key, *version);
+            let end = collection_end(&start);
+            (start, end)
+        });
+        let doomed = move |space: Space| {
+            range.as_ref().map(|(start, end)| Doomed { space, start: start.clone(), end: end.clone() })
+        };
+        [DATA, SCORE, FIELD_EXPIRE].into_iter().filter_map(doomed)
     }
 }
 
-/// What waits to be removed. Kept in memory alone: what a restart forgets, compaction drops in its time.
+/// What waits is kept in memory alone, what is counted is put on record now and then: what a crash forgets, compaction
+/// drops in its time.
 #[derive(Debug, Default)]
-pub struct Garbage(Mutex<Vec<Dead>>);
+pub struct Garbage {
+    /// Big ones that wait to be removed.
+    waiting: Mutex<Vec<Dead>>,
+    /// Of all others.
+    pub rows: DeadRows,
+    /// What these take on disk, as estimated last.
+    dead_bytes: AtomicU64,
+}
 
 impl Garbage {
+    /// With what was counted before.
+    pub fn new(rows: DeadRows) -> Garbage {
+        Garbage { rows, ..Garbage::default() }
+    }
+
     pub fn add(&self, dead: impl IntoIterator<Item = Dead>) {
-        let mut waiting = self.0.lock();
-        let room = MAX_WAITING - waiting.len();
-        waiting.extend(dead.into_iter().take(room));
+        for dead in dead {
+            if dead.big.is_some() {
+                let mut waiting = self.waiting.lock();
+                if waiting.len() < MAX_WAITING {
+                    waiting.push(dead);
+                    continue;
+                }
+            }
+            self.rows.add(DATA, dead.db, dead.slot, dead.rows);
+            if dead.kind == Kind::SortedSet {
+                self.rows.add(SCORE, dead.db, dead.slot, dead.rows);
+            }
+        }
     }
 
     pub fn take(&self) -> Vec<Dead> {
-        std::mem::take(&mut *self.0.lock())
+        std::mem::take(&mut *self.waiting.lock())
+    }
+
+    /// Bytes on disk that are of nobody, about.
+    pub fn dead_bytes(&self) -> u64 {
+        self.dead_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn estimate(&self, dead_bytes: u64) {
+        self.dead_bytes.store(dead_bytes, Ordering::Relaxed);
     }
 }
 
@@ -86,7 +139,8 @@ mod tests {
         assert_eq!(kit.run("DEL big"), ":1");
         let dead = kit.node.keyspace.garbage.take();
         assert_eq!(dead.len(), 1);
-        assert_eq!(&*dead[0].key, b"big");
+        assert_eq!(dead[0].big.as_ref().map(|(key, _)| &**key), Some(&b"big"[..]));
+        assert_eq!(dead[0].ranges().count(), 3);
         assert_eq!(kit.node.keyspace.garbage.take(), []);
     }
 
@@ -106,9 +160,37 @@ mod tests {
     #[test]
     fn what_waits_is_bounded() {
         let garbage = Garbage::default();
-        let dead = Dead { db: 1, slot: 2, key: Box::from(&b"k"[..]), version: 3 };
+        let big = Some((Box::from(&b"k"[..]), 3));
+        let dead = Dead { db: 1, slot: 2, kind: Kind::Hash, rows: BIG_ELEMENTS, big };
         garbage.add(vec![dead.clone(); MAX_WAITING + 1]);
         garbage.add([dead]);
         assert_eq!(garbage.take().len(), MAX_WAITING);
+        assert_eq!(garbage.rows.of(DATA)[&1][0], 2 * BIG_ELEMENTS, "the others are counted");
+    }
+
+    fn dead_rows(kit: &Kit) -> (u64, u64) {
+        let sum = |space| kit.node.keyspace.garbage.rows.of(space).values().flatten().sum::<u64>();
+        (sum(DATA), sum(SCORE))
+    }
+
+    #[test]
+    fn rows_of_small_ones_are_counted_when_they_die() {
+        let mut kit = Kit::new();
+        kit.run("HSET h a 1 b 2 | RPUSH l a b c | ZADD z 1 a 2 b | SADD s a | SET string x");
+        kit.run("HSET h a 2 | LPOP l | EXPIRE z 100 | SREM s nosuch | SET string y | DEL string");
+        assert_eq!(dead_rows(&kit), (0, 0), "nothing is dead yet");
+        assert_eq!(kit.run("DEL h"), ":1");
+        assert_eq!(dead_rows(&kit), (2, 0));
+        assert_eq!(kit.run("SET l x"), "+OK");
+        assert_eq!(dead_rows(&kit), (4, 0));
+        assert_eq!(kit.run("SUNIONSTORE z s"), ":1");
+        assert_eq!(dead_rows(&kit), (6, 2));
+        assert_eq!(kit.run("PEXPIRE s 10"), ":1");
+        kit.pass_ms(11);
+        assert_eq!(kit.run("SADD s b"), ":1");
+        assert_eq!(dead_rows(&kit), (7, 2));
+        kit.words([b"SET".to_vec(), b"long".to_vec(), vec![b'x'; 3 * PIECE_LEN + 1]]);
+        assert_eq!(kit.run("DEL long"), ":1");
+        assert_eq!(dead_rows(&kit), (11, 2), "a row for each piece");
     }
 }

@@ -8,6 +8,7 @@ use tarn_engine::{AnyEngine, AnyWrite, Direction, Range, Read as _, Wait, Write 
 use super::Keyspace;
 use super::databases::Databases;
 use super::fields::Fields;
+use super::garbage::{DeadRows, Garbage};
 use super::versions::{RESERVE, Versions};
 use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
@@ -32,6 +33,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     let floor_ms = number(&system::clock())?.unwrap_or(0);
     let field_index = FieldIndex::of(number(&system::field_index())?);
     let physical = mapped(&txn, databases)?;
+    let dead_rows = DeadRows::load(&txn)?;
     let limit = first.saturating_add(RESERVE);
     let seed = seed.unwrap_or(fresh_seed);
     txn.put(SYSTEM, &system::format(), &[&system::FORMAT_VERSION.to_be_bytes()]);
@@ -41,7 +43,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     engine.flush()?;
     engine.sync()?;
     let keyspace = Keyspace {
-        garbage: crate::keyspace::Garbage::default(),
+        garbage: Garbage::new(dead_rows),
         fields: Fields::new(usize::from(databases), field_index),
         seed,
         databases: Databases::new(physical, usize::from(databases)),

@@ -149,6 +149,14 @@ fn about_engine(node: &Node, page: &mut Page) {
     page.gauge("tarn_engine_log_bytes", "Size of the log.", stats.log_bytes);
     page.gauge("tarn_engine_log_segments", "Files of the log.", stats.log_segments);
     page.gauge("tarn_engine_sorted_bytes", "Size of the sorted data.", stats.sorted_bytes);
+    let dead_bytes = node.keyspace.garbage.dead_bytes();
+    page.gauge("tarn_disk_bytes", "Log and sorted data.", stats.sorted_bytes + stats.log_bytes);
+    page.gauge("tarn_dead_bytes_estimate", "Sorted data that is of nobody, about.", dead_bytes);
+    page.gauge(
+        "tarn_live_bytes_estimate",
+        "Sorted data that is not, about.",
+        stats.sorted_bytes.saturating_sub(dead_bytes),
+    );
     page.counter("tarn_engine_write_backs_total", "Tables written back.", stats.write_backs);
     page.gauge(
         "tarn_engine_compaction_pending_bytes",

@@ -1,6 +1,7 @@
 //! What the data types are, said as plainly as possible: a map in memory. Tests play the same commands to it and to the
 //! server's own code and compare.
 
+mod compaction;
 mod fields;
 mod play;
 

@@ -14,7 +14,7 @@ const COMMANDS: usize = 100_000;
 /// Commands between two looks at everything.
 const BETWEEN_LOOKS: usize = 500;
 /// In the order of their bytes.
-const KEYS: [&str; 8] = ["a", "b", "c", "d", "g", "h", "{t}e", "{t}f"];
+pub const KEYS: [&str; 8] = ["a", "b", "c", "d", "g", "h", "{t}e", "{t}f"];
 
 /// Per million calls of the engine.
 const RATES: Rates = Rates {
@@ -94,7 +94,7 @@ const TEMPLATES: &[&str] = &[
     "ZUNIONSTORE K 2 K K",
 ];
 
-fn command(random: &mut impl Iterator<Item = u64>) -> Vec<Bytes> {
+pub fn command(random: &mut impl Iterator<Item = u64>) -> Vec<Bytes> {
     let mut below = |limit: usize| random.next().unwrap() as usize % limit;
     let template = TEMPLATES[below(TEMPLATES.len())];
     let words = template.split(' ').map(|word| match word {
@@ -125,14 +125,17 @@ fn settled(name: &[u8], reply: Value) -> Value {
     }
 }
 
-struct Play {
-    kit: Kit,
-    model: Model,
+pub struct Play {
+    pub kit: Kit,
+    pub model: Model,
 }
 
 impl Play {
     fn new() -> Play {
-        let kit = Kit::over(MemoryEngine::new(SPACES).into(), &[]);
+        Play::over(Kit::over(MemoryEngine::new(SPACES).into(), &[]))
+    }
+
+    pub fn over(kit: Kit) -> Play {
         Play { kit, model: Model { now_ms: START_MS, ..Model::default() } }
     }
 
@@ -152,7 +155,7 @@ impl Play {
     }
 
     /// Everything that the server's code says of its keys.
-    fn everything(&mut self) -> Vec<(Bytes, Value, Value, Value)> {
+    pub fn everything(&mut self) -> Vec<(Bytes, Value, Value, Value)> {
         let read = |play: &mut Play, line: String| {
             let words: Vec<Bytes> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
             play.ask(&words)
@@ -175,7 +178,7 @@ impl Play {
             .collect()
     }
 
-    fn is(&mut self, model: &Model, real: &[(Bytes, Value, Value, Value)]) -> bool {
+    pub fn is(&mut self, model: &Model, real: &[(Bytes, Value, Value, Value)]) -> bool {
         let mut model = model.clone();
         let names: Vec<Bytes> = model.keys.keys().cloned().collect();
         let mut said = Vec::new();
@@ -197,7 +200,7 @@ impl Play {
     }
 
     /// One command. Which of the faults, if any, the client was told of.
-    fn step(&mut self, words: &[Bytes]) -> Option<&'static str> {
+    pub fn step(&mut self, words: &[Bytes]) -> Option<&'static str> {
         let real = self.ask(words);
         let before = self.model.clone();
         let mut after = before.clone();

@@ -1,32 +1,44 @@
-//! Removes what flushed databases and big dead collections left behind, on a thread of its own: a range delete waits
-//! for a write-back.
+//! Removes what flushed databases and dead collections left behind, on a thread of its own: a range delete waits for a
+//! write-back, and so does a compaction.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use tarn_engine::Range;
+use tarn_engine::{Range, Space};
 
 use crate::dispatch::execute::Lane;
 use crate::dispatch::locks::StripeSet;
 use crate::encoding::rows::EXPIRE_BUCKETS;
+use crate::encoding::{DATA, FIELD_EXPIRE, META, SCORE};
 use crate::error::Result;
-use crate::keyspace::{View as _, drop};
+use crate::keyspace::garbage::share::{Cell, cells};
+use crate::keyspace::{View as _, drop, first_slot};
 use crate::node::Node;
 
 /// Time between two looks. Databases that are flushed within it are removed together.
 const TURN: Duration = Duration::from_secs(1);
 /// Expiries walked in one transaction.
 const BATCH: usize = 256;
+/// Turns after which it is looked for garbage even where no collection has died: deletions are garbage too.
+const LOOK_TURNS: u32 = 30;
+/// Turns after which the number of dead rows is put on record.
+const NOTE_TURNS: u32 = 60;
+/// Turns that are left out after a compaction that found little of what it looked for (a snapshot holds it), at most.
+const LONGEST_WAIT: u32 = 64;
 
 /// Runs until `stop` is closed.
 pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
     let mut lane = Lane::aside(node);
+    let mut collector = Collector::default();
     loop {
         match stop.recv_timeout(TURN) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+                collector.note(&mut lane, 0);
+                return;
+            }
         }
         if let Err(error) = clean(&mut lane, stop) {
             tracing::warn!(%error, "a flushed database could not be removed; it is tried again");
@@ -34,7 +46,103 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
         if let Err(error) = bury(&mut lane, stop) {
             tracing::warn!(%error, "a dead collection is left to compaction");
         }
+        if let Err(error) = collector.turn(node, stop) {
+            tracing::warn!(%error, "garbage is left where it is");
+        }
+        collector.note(&mut lane, NOTE_TURNS);
     }
+}
+
+/// Compacts where there is much garbage.
+#[derive(Default)]
+struct Collector {
+    /// Turns to leave out, and how many were left out last.
+    waits: u32,
+    waited: u32,
+    /// Rows that were dead at the last look, and turns since then.
+    known: u64,
+    idle: u32,
+    /// Those on record, and turns since they were put there.
+    noted: u64,
+    unnoted: u32,
+}
+
+impl Collector {
+    /// Puts on record what is dead, if that was done so many turns ago and has changed: a restart goes on from it.
+    fn note(&mut self, lane: &mut Lane, turns: u32) {
+        self.unnoted += 1;
+        let dead = lane.node.keyspace.garbage.rows.count();
+        if self.unnoted < turns || dead == self.noted {
+            return;
+        }
+        (self.noted, self.unnoted) = (dead, 0);
+        let node = Arc::clone(&lane.node);
+        let put = lane.transact(&StripeSet::default(), 0, |cx| node.keyspace.garbage.rows.save(cx));
+        if let Err(error) = put.and_then(|()| Ok(node.engine.flush()?)) {
+            tracing::warn!(%error, "the number of dead rows is not on record");
+        }
+    }
+
+    fn turn(&mut self, node: &Node, stop: &Receiver<()>) -> Result<()> {
+        if let Some(left) = self.waits.checked_sub(1) {
+            self.waits = left;
+            return Ok(());
+        }
+        let known = node.keyspace.garbage.rows.count();
+        self.idle += 1;
+        if known == self.known && self.idle < LOOK_TURNS {
+            return Ok(());
+        }
+        (self.known, self.idle) = (known, 0);
+        let due = look(node)?;
+        if due.is_empty() {
+            return Ok(());
+        }
+        for (space, cell) in &due {
+            if ends(stop) {
+                return Ok(());
+            }
+            compact(node, *space, cell)?;
+        }
+        let bytes = |due: &[(Space, Cell)]| due.iter().map(|(_, cell)| cell.dead_bytes()).sum::<u64>();
+        let left = bytes(&look(node)?);
+        self.waited = if left > bytes(&due) / 2 { (self.waited * 2).clamp(1, LONGEST_WAIT) } else { 0 };
+        self.waits = self.waited;
+        Ok(())
+    }
+}
+
+/// Estimates the garbage; the cells that hold too much of it.
+fn look(node: &Node) -> Result<Vec<(Space, Cell)>> {
+    let garbage = &node.keyspace.garbage;
+    let mut databases: Vec<u32> = node.keyspace.databases.iter().map(|db| db.physical).collect();
+    databases.sort_unstable();
+    let mut due = Vec::new();
+    let mut dead_bytes = 0;
+    for space in [META, DATA, SCORE, FIELD_EXPIRE] {
+        let cells = cells(&node.engine.parts(space)?, &databases, &garbage.rows.of(space));
+        dead_bytes += cells.iter().map(Cell::dead_bytes).sum::<u64>();
+        due.extend(cells.into_iter().filter(Cell::is_due).map(|cell| (space, cell)));
+    }
+    garbage.estimate(dead_bytes);
+    Ok(due)
+}
+
+fn compact(node: &Node, space: Space, cell: &Cell) -> Result<()> {
+    let rows = &node.keyspace.garbage.rows;
+    let of_cell = || {
+        let stripes = rows.of(space).remove(&cell.db).unwrap_or_default();
+        stripes.get(cell.stripes.clone()).unwrap_or_default().to_vec()
+    };
+    let before = of_cell();
+    let (start, end) = cell.range();
+    node.engine.compact(space, Range { start: &start, end: &end })?;
+    // What was not found may be there later, or never was: half of it is believed on.
+    for (stripe, (before, after)) in cell.stripes.clone().zip(before.into_iter().zip(of_cell())) {
+        rows.take(space, cell.db, first_slot(stripe as u16), before.min(after).div_ceil(2));
+    }
+    tracing::debug!(space = space.0, bytes = cell.bytes, dead = cell.dead_bytes(), "compacted garbage");
+    Ok(())
 }
 
 fn ends(stop: &Receiver<()>) -> bool {
@@ -90,6 +198,7 @@ fn clean(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
         }
     }
     for number in numbers {
+        lane.node.keyspace.garbage.rows.forget(number);
         lane.transact(&StripeSet::default(), 0, |cx| {
             drop::finish(cx, number);
             Ok(())

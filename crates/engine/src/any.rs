@@ -9,8 +9,8 @@ use std::path::Path;
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
 use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 use crate::{
-    Direction, Durability, Engine, Expected, MemoryBudget, Notify, Position, Range, Read, Result, Space,
-    Stats, Wait, Write,
+    Direction, Durability, Engine, Expected, MemoryBudget, Notify, Part, Position, Range, Read, Result,
+    Space, Stats, Wait, Write,
 };
 
 /// One of the engines.
@@ -119,6 +119,14 @@ impl AnyEngine {
 
     pub fn suggest_compaction(&self, space: Space, range: Range<'_>) {
         each!(AnyEngine, self, e => e.suggest_compaction(space, range))
+    }
+
+    pub fn parts(&self, space: Space) -> Result<Vec<Part>> {
+        each!(AnyEngine, self, e => e.parts(space))
+    }
+
+    pub fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {
+        each!(AnyEngine, self, e => e.compact(space, range))
     }
 
     pub fn checkpoint(&self, path: &Path) -> Result<()> {

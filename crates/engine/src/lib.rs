@@ -133,6 +133,8 @@ pub trait Filter: Send + Sync {
     }
     /// Every commit made before [`Filter::before_write_back`] returned `mark` is in the sorted data.
     fn written_back(&self, _mark: u64) {}
+    /// This row of the sorted data was judged to be garbage, by every view that counts, and is gone.
+    fn dropped(&self, _space: Space, _key: &[u8]) {}
 }
 
 /// Reading. No engine lock is held while a callback runs, so callbacks may read too.
@@ -199,6 +201,20 @@ pub struct Stats {
     pub write_error: Option<String>,
 }
 
+/// A run of rows of the sorted data that is stored, and rewritten, as one. Runs may overlap: a row's newest version
+/// counts in one of them, what it replaced in another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The first and the last key.
+    pub first: Vec<u8>,
+    pub last: Vec<u8>,
+    /// On disk.
+    pub bytes: u64,
+    /// Deletions included, which are rows too until they have met what they delete.
+    pub rows: u64,
+    pub deletions: u64,
+}
+
 /// Called soon after [`Engine::durable`] has advanced or writes have stopped; must be quick and must not call the engine.
 /// A [`Engine::flush`] that satisfies the durability setting by itself tells its caller by returning, and may leave
 /// the others to be told within about a second.
@@ -244,6 +260,16 @@ pub trait Engine: Send + Sync {
     fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()>;
     /// Asks compaction to look at a range soon.
     fn suggest_compaction(&self, space: Space, range: Range<'_>);
+    /// What the sorted data of a space consists of. Nothing where there is no disk.
+    fn parts(&self, _space: Space) -> Result<Vec<Part>> {
+        Ok(Vec::new())
+    }
+    /// Rewrites what the sorted data holds of a range, once everything committed before the call is there: the filter is
+    /// shown every row. Waits.
+    fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {
+        self.suggest_compaction(space, range);
+        Ok(())
+    }
     /// Writes a consistent copy that opens as a database of its own into `path`, which must not exist.
     fn checkpoint(&self, path: &Path) -> Result<()>;
     /// Makes every commit durable on the device, whatever the setting.

@@ -199,6 +199,7 @@ pub fn cpu(_: &Arc<Node>, text: &mut Text) -> Result<()> {
 /// What is this server's own: the engine, and work that left the I/O threads.
 pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let (config, stats) = (node.config.current(), node.engine.stats());
+    let dead_bytes = node.keyspace.garbage.dead_bytes();
     text.field("tarn_version", env!("CARGO_PKG_VERSION"));
     text.field("engine", config.engine.name());
     text.field("appendfsync", config.appendfsync.name());
@@ -220,6 +221,9 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("log_bytes", stats.log_bytes),
         ("log_segments", stats.log_segments),
         ("sorted_bytes", stats.sorted_bytes),
+        ("disk_bytes", stats.sorted_bytes + stats.log_bytes),
+        ("dead_bytes_estimate", dead_bytes),
+        ("live_bytes_estimate", stats.sorted_bytes.saturating_sub(dead_bytes)),
         ("write_backs", stats.write_backs),
         ("write_back_pending", u64::from(stats.write_back_pending)),
         ("compaction_pending_bytes", stats.compaction_pending_bytes),

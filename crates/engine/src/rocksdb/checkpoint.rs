@@ -64,6 +64,14 @@ impl Inner {
         self.shards.forget_range(space, range);
         outcome
     }
+
+    pub(super) fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {
+        if range.start >= range.end {
+            return Ok(());
+        }
+        self.write_back_all()?;
+        self.store.compact(space, range)
+    }
 }
 
 fn remove_if_there(dir: &Path) -> Result<()> {

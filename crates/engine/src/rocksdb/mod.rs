@@ -47,8 +47,8 @@ use self::transaction::TxBuffer;
 use self::whole::Gatherer;
 use self::write_back::Steps;
 use crate::{
-    Direction, Durability, Engine, Error, Expected, Filter, MemoryBudget, Notify, Position, Range, Read,
-    Result, Space, SpaceDef, Stats, Wait, Write,
+    Direction, Durability, Engine, Error, Expected, Filter, MemoryBudget, Notify, Part, Position, Range,
+    Read, Result, Space, SpaceDef, Stats, Wait, Write,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -285,6 +285,15 @@ impl Engine for RocksEngine {
         if let Err(error) = self.inner.store.suggest_compaction(space, range) {
             tracing::warn!(%error, "cannot suggest a compaction");
         }
+    }
+
+    fn parts(&self, space: Space) -> Result<Vec<Part>> {
+        self.inner.check_open()?;
+        self.inner.store.parts(space)
+    }
+
+    fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {
+        self.inner.compact(space, range)
     }
 
     fn checkpoint(&self, path: &Path) -> Result<()> {

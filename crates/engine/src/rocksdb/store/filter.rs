@@ -83,7 +83,11 @@ impl FilterContext {
         let snapshots: Vec<_> = self.snapshots.lock().iter().filter_map(Weak::upgrade).collect();
         let garbage_for_all = snapshots.len() <= SNAPSHOTS_ASKED
             && snapshots.iter().all(|snapshot| filter.judge(&**snapshot, space, key, value) == Verdict::Drop);
-        if garbage_for_all { Verdict::Drop } else { Verdict::Keep }
+        if !garbage_for_all {
+            return Verdict::Keep;
+        }
+        filter.dropped(space, key);
+        Verdict::Drop
     }
 }
 

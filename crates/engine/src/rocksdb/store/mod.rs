@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use rust_rocksdb::checkpoint::Checkpoint;
 use rust_rocksdb::{
-    Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBPinnableSlice, ErrorKind, IngestExternalFileOptions,
-    Options, ReadOptions, ReadTier, SstFileWriter, WriteBatch, WriteOptions,
+    BottommostLevelCompaction, Cache, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
+    DBPinnableSlice, ErrorKind, IngestExternalFileOptions, LiveFile, Options, ReadOptions, ReadTier,
+    SstFileWriter, WriteBatch, WriteOptions,
 };
 
 use self::filter::FilterContext;
 use super::field::u64_at;
 use super::log::replay::End;
-use crate::{Error, Range, Result, Space, SpaceDef, Wait};
+use crate::{Error, Part, Range, Result, Space, SpaceDef, Wait};
 
 const STATE_FAMILY: &str = "default";
 /// The last lsn whose rows are in the files, and the position of the last commit among them.
@@ -203,6 +204,33 @@ impl Store {
         self.db
             .suggest_compact_range_cf(self.family(space)?, Some(range.start), Some(range.end))
             .map_err(|error| self.error(&error))
+    }
+
+    /// Rewrites the files of a range, those of the lowest level too: garbage there is met by nothing else.
+    pub fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {
+        let mut options = CompactOptions::default();
+        options.set_exclusive_manual_compaction(false);
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+        self.db.compact_range_cf_opt(
+            self.family(space)?,
+            Some(range.start),
+            Some(below(range.end)),
+            &options,
+        );
+        Ok(())
+    }
+
+    pub fn parts(&self, space: Space) -> Result<Vec<Part>> {
+        let name = self.spaces.get(usize::from(space.0)).map_or("", |def| def.name);
+        let files = self.db.live_files().map_err(|error| self.error(&error))?;
+        let part = |file: LiveFile| Part {
+            first: file.start_key.unwrap_or_default(),
+            last: file.end_key.unwrap_or_default(),
+            bytes: file.size as u64,
+            rows: file.num_entries,
+            deletions: file.num_deletions,
+        };
+        Ok(files.into_iter().filter(|file| file.column_family_name == name).map(part).collect())
     }
 
     pub fn checkpoint(&self, path: &Path) -> Result<()> {
