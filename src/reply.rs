@@ -27,23 +27,23 @@ impl Span {
     }
 }
 
-/// Bulk strings that stand one behind the other in the arena, each behind its length (u32): a reply of any number of
-/// them without a value for each. Made by [`Packer`].
+/// Strings and numbers that stand one behind the other in the arena, as they are sent: a reply of any number of them without a
+/// value for each. Made by [`Packer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packed {
     shape: Shape,
     count: usize,
     at: Span,
+    /// All of them are the same in every protocol.
+    plain: bool,
 }
 
-/// In place of the length of a string that is not there.
-const NIL_LEN: u32 = u32::MAX;
-/// In place of a length: eight bytes of a double follow.
-const DOUBLE_LEN: u32 = u32::MAX - 1;
-/// In place of a length: eight bytes of an integer follow.
-const INTEGER_LEN: u32 = u32::MAX - 2;
-/// In place of a length: the next two are an array of their own.
-const PAIR_LEN: u32 = u32::MAX - 3;
+/// In place of a string that is not there.
+const NIL: u8 = b'_';
+/// In place of a string: eight bytes of a double follow.
+const DOUBLE: u8 = b',';
+/// Above this the arena becomes the reply, rather than being copied into it.
+const HANDED_OVER_BYTES: usize = 64 * 1024;
 
 /// What packed strings are to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,42 +64,45 @@ pub struct Packer {
     arena: Vec<u8>,
     start: usize,
     count: usize,
+    /// Something came that is not the same in every protocol.
+    mixed: bool,
 }
 
 impl Packer {
     pub fn begin(arena: &mut Vec<u8>) -> Packer {
-        Packer { start: arena.len(), arena: std::mem::take(arena), count: 0 }
+        Packer { start: arena.len(), arena: std::mem::take(arena), count: 0, mixed: false }
     }
 
+    #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
-        self.arena.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
-        self.arena.extend_from_slice(bytes);
+        encode::bulk(&mut self.arena, bytes);
         self.count += 1;
     }
 
     /// A place without a string.
     pub fn push_nil(&mut self) {
-        self.arena.extend_from_slice(&NIL_LEN.to_be_bytes());
+        self.arena.push(NIL);
+        self.mixed = true;
         self.count += 1;
     }
 
     /// A number in place of a string.
     pub fn push_double(&mut self, number: f64) {
-        self.arena.extend_from_slice(&DOUBLE_LEN.to_be_bytes());
+        self.arena.push(DOUBLE);
         self.arena.extend_from_slice(&number.to_be_bytes());
+        self.mixed = true;
         self.count += 1;
     }
 
     /// An integer in place of a string.
     pub fn push_integer(&mut self, number: i64) {
-        self.arena.extend_from_slice(&INTEGER_LEN.to_be_bytes());
-        self.arena.extend_from_slice(&number.to_be_bytes());
+        encode::integer(&mut self.arena, number);
         self.count += 1;
     }
 
     /// An array of a string and an integer in place of a string.
     pub fn push_pair(&mut self, bytes: &[u8], number: i64) {
-        self.arena.extend_from_slice(&PAIR_LEN.to_be_bytes());
+        encode::array_len(&mut self.arena, 2);
         self.push(bytes);
         self.push_integer(number);
         self.count -= 1;
@@ -109,12 +112,46 @@ impl Packer {
     pub fn finish(self, arena: &mut Vec<u8>, shape: Shape) -> Reply {
         let at = Span { start: self.start, len: self.arena.len() - self.start };
         *arena = self.arena;
-        Reply::Packed(Packed { shape, count: self.count, at })
+        Reply::Packed(Packed { shape, count: self.count, at, plain: !self.mixed })
     }
 }
 
 impl Packed {
     fn write(&self, protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
+        self.write_len(protocol, out);
+        let in_pairs = self.is_nested(protocol);
+        let mut rest = self.at.of(arena);
+        if self.plain && !in_pairs {
+            out.extend_from_slice(rest);
+            return;
+        }
+        let mut is_name = true;
+        while let Some(first) = rest.first() {
+            if in_pairs && is_name {
+                encode::array_len(out, 2);
+            }
+            is_name = !is_name;
+            rest = match *first {
+                NIL => {
+                    encode::null(out, protocol);
+                    rest.get(1..).unwrap_or_default()
+                }
+                DOUBLE => {
+                    let behind = rest.get(1..).unwrap_or_default();
+                    let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
+                    encode::double(out, protocol, f64::from_be_bytes(*number));
+                    behind
+                }
+                _ => {
+                    let (item, behind) = rest.split_at_checked(item_len(rest)).unwrap_or((rest, &[]));
+                    out.extend_from_slice(item);
+                    behind
+                }
+            };
+        }
+    }
+
+    fn write_len(&self, protocol: Protocol, out: &mut Vec<u8>) {
         match self.shape {
             Shape::Array => encode::array_len(out, self.count),
             Shape::Set => encode::set_len(out, protocol, self.count),
@@ -122,47 +159,36 @@ impl Packed {
             _ if self.is_nested(protocol) => encode::array_len(out, self.count / 2),
             Shape::Pairs | Shape::Nested => encode::array_len(out, self.count),
         }
-        let in_pairs = self.is_nested(protocol);
-        let mut rest = self.at.of(arena);
-        let mut is_name = true;
-        while let Some((len, behind)) = rest.split_first_chunk() {
-            if in_pairs && is_name {
-                encode::array_len(out, 2);
-            }
-            is_name = !is_name;
-            let len = u32::from_be_bytes(*len);
-            rest = match len {
-                NIL_LEN => {
-                    encode::null(out, protocol);
-                    behind
-                }
-                DOUBLE_LEN => {
-                    let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
-                    encode::double(out, protocol, f64::from_be_bytes(*number));
-                    behind
-                }
-                INTEGER_LEN => {
-                    let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
-                    encode::integer(out, i64::from_be_bytes(*number));
-                    behind
-                }
-                PAIR_LEN => {
-                    encode::array_len(out, 2);
-                    behind
-                }
-                len => {
-                    let (bytes, behind) = behind.split_at_checked(len as usize).unwrap_or_default();
-                    encode::bulk(out, bytes);
-                    behind
-                }
-            };
+    }
+
+    /// Makes the arena the reply, where it is long and nothing stands in front: it is never kept twice. Whether it was.
+    fn hand_over(&self, protocol: Protocol, arena: &mut Vec<u8>, out: &mut Vec<u8>) -> bool {
+        if !out.is_empty() || !self.plain || self.is_nested(protocol) || self.at.len <= HANDED_OVER_BYTES {
+            return false;
         }
+        arena.truncate(self.at.start + self.at.len);
+        self.write_len(protocol, out);
+        arena.splice(..self.at.start, out.drain(..));
+        std::mem::swap(arena, out);
+        true
     }
 
     /// Whether the client gets pairs as arrays of two.
     fn is_nested(&self, protocol: Protocol) -> bool {
         self.shape == Shape::Nested || self.shape == Shape::Pairs && protocol == Protocol::Resp3
     }
+}
+
+/// The length of what the bytes begin with, as it is on the wire: a bulk string with its length, or a line.
+fn item_len(bytes: &[u8]) -> usize {
+    let line = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+    if bytes.first() != Some(&b'$') {
+        return line;
+    }
+    let digits = bytes.iter().take(line).filter(|byte| byte.is_ascii_digit());
+    let len =
+        digits.fold(0_usize, |len, digit| len.saturating_mul(10).saturating_add(usize::from(digit - b'0')));
+    len.saturating_add(line + b"\r\n".len())
 }
 
 /// Bytes of a reply: in the arena on the hot path, owned where they were made for the occasion.
@@ -225,6 +251,16 @@ impl Reply {
 
     pub fn bulks<T: Into<Vec<u8>>>(items: impl IntoIterator<Item = T>) -> Reply {
         Reply::Array(items.into_iter().map(Reply::bulk).collect())
+    }
+
+    /// As [`Reply::write`] where the arena is not needed any more: a long reply takes its place over.
+    pub fn write_out(&self, protocol: Protocol, arena: &mut Vec<u8>, out: &mut Vec<u8>) {
+        if let Reply::Packed(packed) = self
+            && packed.hand_over(protocol, arena, out)
+        {
+            return;
+        }
+        self.write(protocol, arena, out);
     }
 
     pub fn write(&self, protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
@@ -329,6 +365,28 @@ mod tests {
         let mut out = Vec::new();
         reply.write(Protocol::Resp2, &arena, &mut out);
         assert_eq!(out, b"*4\r\n$1\r\na\r\n:-7\r\n*2\r\n$1\r\nb\r\n:8\r\n$-1\r\n");
+    }
+
+    #[test]
+    fn a_long_reply_is_handed_over() {
+        for (len, begun) in [(HANDED_OVER_BYTES, false), (10, false), (HANDED_OVER_BYTES, true)] {
+            for before in ["", "more than a length takes"] {
+                let mut arena = before.as_bytes().to_vec();
+                let mut packer = Packer::begin(&mut arena);
+                packer.push(&vec![b'x'; len]);
+                packer.push(b"");
+                let reply = packer.finish(&mut arena, Shape::Set);
+                let place = arena.as_ptr();
+                let mut out = if begun { b"+OK\r\n".to_vec() } else { Vec::new() };
+                let mut want = out.clone();
+                reply.write(Protocol::Resp3, &arena, &mut want);
+                reply.write_out(Protocol::Resp3, &mut arena, &mut out);
+                assert!(out == want, "{len} {before}");
+                if !before.is_empty() && len == HANDED_OVER_BYTES && !begun {
+                    assert_eq!(out.as_ptr(), place, "nothing is copied");
+                }
+            }
+        }
     }
 
     #[test]

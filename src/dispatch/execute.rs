@@ -182,7 +182,7 @@ impl Lane {
 
     fn answer(&mut self, call: Call<'_>, reply: Result<&Reply, &Error>, out: &mut Vec<u8>) {
         match reply {
-            Ok(reply) => reply.write(call.protocol, &self.arena, out),
+            Ok(reply) => reply.write_out(call.protocol, &mut self.arena, out),
             Err(error) => {
                 if let Some(counters) = self.counters.command(call.command.id) {
                     counters.failed.add(1);

@@ -212,7 +212,12 @@ impl IoThread {
                 let Some(connection) = self.connection(id.place, id.client) else { return };
                 connection.state = State::Open;
                 let before = connection.output.len();
-                connection.output.extend_from_slice(&reply);
+                if before == 0 {
+                    // A long reply is not kept twice.
+                    connection.output = reply;
+                } else {
+                    connection.output.extend_from_slice(&reply);
+                }
                 super::commands::apply_reply_mode(connection, before);
                 if let Some(position) = wrote {
                     connection.hold(position);

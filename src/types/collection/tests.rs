@@ -288,7 +288,7 @@ fn limit(cells: usize) -> f64 {
 
 #[test]
 fn picks_are_even() {
-    for size in [1, 3, random::SMALL, random::SMALL + 1, 700] {
+    for size in [1, 3, random::SMALL, random::SMALL + 1, 700, random::EXACT, random::EXACT + 1] {
         let mut kit = open();
         fill(&mut kit, KEY, size);
         let draws_of_each = 40;
