@@ -251,6 +251,14 @@ fn parse(line: &str) -> Vec<Step> {
     }
 }
 
+/// The words of a line with one command.
+pub fn split_words(line: &str) -> Vec<Vec<u8>> {
+    match parse(line).remove(0).action {
+        Action::Command(words) => words,
+        other => panic!("{other:?} is no command"),
+    }
+}
+
 fn step(mut words: Vec<Vec<u8>>, line: &str) -> Step {
     let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
     let on = match words.first() {
@@ -328,19 +336,12 @@ pub fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
 mod tests {
     use super::*;
 
-    fn command(line: &str) -> Vec<Vec<u8>> {
-        match parse(line).remove(0).action {
-            Action::Command(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[test]
     fn arguments_are_quoted_as_in_redis_cli() {
         let args: Vec<Vec<u8>> = vec![b"SET".into(), b"a b".into(), b"\x00\n\"|".into(), b"".into()];
-        assert_eq!(command(r#"SET 'a b' "\x00\n\"|" """#), args);
-        assert_eq!(command(r#"ECHO "ab"*3"#)[1], b"ababab");
-        assert_eq!(command(r"ECHO 'it\'s \n'")[1], br"it's \n");
+        assert_eq!(split_words(r#"SET 'a b' "\x00\n\"|" """#), args);
+        assert_eq!(split_words(r#"ECHO "ab"*3"#)[1], b"ababab");
+        assert_eq!(split_words(r"ECHO 'it\'s \n'")[1], br"it's \n");
     }
 
     #[test]

@@ -158,6 +158,24 @@ impl Conn {
         self.try_recv()
     }
 
+    /// Sends all before it reads: one round trip. For few and short commands, or both sides would wait to be read from.
+    pub fn try_call_all<C: AsRef<[A]>, A: AsRef<[u8]>>(
+        &mut self,
+        commands: &[C],
+    ) -> Result<Vec<Value>, RecvError> {
+        let bytes: Vec<u8> = commands.iter().flat_map(|args| encode(args.as_ref())).collect();
+        self.try_send_raw(&bytes).map_err(|_| RecvError::Closed)?;
+        commands.iter().map(|_| self.try_recv()).collect()
+    }
+
+    #[track_caller]
+    pub fn call_all<C: AsRef<[A]>, A: AsRef<[u8]>>(&mut self, commands: &[C]) -> Vec<Value> {
+        match self.try_call_all(commands) {
+            Ok(values) => values,
+            Err(why) => panic!("no reply: {why}"),
+        }
+    }
+
     /// True when the server closes the connection without a further reply.
     pub fn closes(&mut self) -> bool {
         matches!(self.try_recv(), Err(RecvError::Closed))

@@ -232,7 +232,7 @@ impl Drop for Server {
     }
 }
 
-fn copy_files(from: &Path, to: &Path) {
+pub fn copy_files(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());

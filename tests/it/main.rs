@@ -25,6 +25,7 @@ mod crash;
 mod diff;
 mod exhash;
 mod expire;
+mod format;
 mod harness;
 mod hash;
 mod hash_expire;

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::collections::Content;
 use super::model::{Entry, Keys, difference, now_ms};
 use super::{DEFAULT_KILLS, LONGEST_PIPELINE, LONGEST_RUN_MS, env_number};
 use crate::conn::{Conn, encode};
@@ -95,13 +96,17 @@ impl Op {
             Op::Set(hash, names, serial) => {
                 for field in names {
                     let value = format!("v{serial}").into_bytes();
-                    fields.insert(name(hash, field), Entry { value, expires: None });
+                    fields
+                        .insert(name(hash, field), Entry { content: Content::String(value), expires: None });
                 }
             }
             Op::SetEx(hash, names, ms, serial) => {
                 for field in names {
                     let value = format!("v{serial}").into_bytes();
-                    fields.insert(name(hash, field), Entry { value, expires: lives(*ms) });
+                    fields.insert(
+                        name(hash, field),
+                        Entry { content: Content::String(value), expires: lives(*ms) },
+                    );
                 }
             }
             Op::Expire(hash, field, ms) => {
@@ -237,7 +242,7 @@ impl Writer {
                     }
                 };
                 let name = [format!("{hash}/").as_bytes(), field].concat();
-                found.insert(name, Entry { value: value.clone(), expires });
+                found.insert(name, Entry { content: Content::String(value.clone()), expires });
             }
         }
         found

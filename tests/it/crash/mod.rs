@@ -6,8 +6,10 @@
 //!
 //! `TARN_CRASH_KILLS` sets the number of kills of each test, `TARN_CRASH_SEED` repeats the scripts (not the moments).
 
+mod collections;
 mod fields;
 mod model;
+mod store;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -148,14 +150,18 @@ fn read(conn: &mut Conn, db: usize) -> Keys {
     };
     let mut found = Keys::new();
     for key in keys {
-        let Value::Bulk(value) = conn.call(&[b"GET".to_vec(), key.clone()]) else { continue };
-        let at = conn.call(&[b"PEXPIRETIME".to_vec(), key.clone()]).int().unwrap();
-        match at {
+        let facts = conn.call_all(&["TYPE", "PEXPIRETIME"].map(|name| [name.as_bytes(), &key]));
+        let (kind, at) = (facts[0].bytes().unwrap(), facts[1].int().unwrap());
+        let expires = match at {
             // It has expired in between.
             -2 => continue,
-            -1 => found.insert(key, Entry { value, expires: None }),
-            at => found.insert(key, Entry { value, expires: Some((at as u64, at as u64)) }),
+            -1 => None,
+            at => Some((at as u64, at as u64)),
         };
+        let answers = conn.call_all(&collections::questions(kind, &key));
+        if let Some(content) = collections::content(kind, &key, &answers) {
+            found.insert(key, Entry { content, expires });
+        }
     }
     found
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::collections::{self, Change, Content};
 use crate::rng::Rng;
 use crate::value::Value;
 
@@ -12,9 +13,18 @@ pub fn now_ms() -> u64 {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    pub value: Vec<u8>,
+    pub content: Content,
     /// When the key goes, in milliseconds: not before the first, and not after the second by more than a little.
     pub expires: Option<(u64, u64)>,
+}
+
+impl Entry {
+    fn string(&mut self) -> &mut Vec<u8> {
+        match &mut self.content {
+            Content::String(value) => value,
+            other => panic!("{other:?} is no string"),
+        }
+    }
 }
 
 pub type Keys = BTreeMap<Vec<u8>, Entry>;
@@ -43,6 +53,7 @@ pub enum Op {
     Persist(Vec<u8>),
     Flush,
     Swap,
+    Collection(Change),
 }
 
 fn key(rng: &mut Rng) -> Vec<u8> {
@@ -52,6 +63,9 @@ fn key(rng: &mut Rng) -> Vec<u8> {
 impl Op {
     /// `serial` makes every value unlike all others.
     pub fn random(rng: &mut Rng, serial: u64) -> Op {
+        if rng.percent(40) {
+            return Op::of_collections(rng, serial);
+        }
         let value = || format!("value:{serial}").into_bytes();
         match rng.below(1000) {
             0..200 => Op::Set(key(rng), value()),
@@ -78,6 +92,18 @@ impl Op {
         }
     }
 
+    fn of_collections(rng: &mut Rng, serial: u64) -> Op {
+        let kind = *rng.pick(&["hash", "set", "list", "zset"]);
+        let key = |rng: &mut Rng| collections::key(rng, kind);
+        match rng.below(100) {
+            0..3 => Op::Rename(key(rng), key(rng)),
+            3..6 => Op::Copy(key(rng), key(rng)),
+            6..10 => Op::Del(vec![key(rng)]),
+            10..12 => Op::Persist(key(rng)),
+            _ => Op::Collection(Change::random(rng, serial)),
+        }
+    }
+
     /// The command; `dbs` are the writer's two databases.
     pub fn args(&self, dbs: [usize; 2]) -> Vec<Vec<u8>> {
         let number = |n: u64| n.to_string().into_bytes();
@@ -100,6 +126,7 @@ impl Op {
             Op::Persist(key) => words("PERSIST", &[key]),
             Op::Flush => words("FLUSHDB", &[]),
             Op::Swap => words("SWAPDB", &[&number(dbs[0] as u64), &number(dbs[1] as u64)]),
+            Op::Collection(change) => change.args(),
         }
     }
 }
@@ -108,9 +135,9 @@ impl Model {
     /// Applies a command that was sent in this span of time, and says what the server must answer.
     pub fn apply(&mut self, op: &Op, sent_ms: (u64, u64)) -> Value {
         let keys = &mut self.dbs[0];
-        let plain = |value: &[u8]| Entry { value: value.to_vec(), expires: None };
+        let plain = |value: &[u8]| Entry { content: Content::String(value.to_vec()), expires: None };
         let lives = |value: &[u8], ms: u64| Entry {
-            value: value.to_vec(),
+            content: Content::String(value.to_vec()),
             expires: Some((sent_ms.0 + ms, sent_ms.1 + ms)),
         };
         let int = |n: usize| Value::Int(n as i64);
@@ -126,23 +153,24 @@ impl Model {
             }
             Op::Incr(key) => {
                 let entry = keys.entry(key.clone()).or_insert_with(|| plain(b"0"));
-                let n = std::str::from_utf8(&entry.value).unwrap().parse::<i64>().unwrap() + 1;
-                entry.value = n.to_string().into_bytes();
+                let value = entry.string();
+                let n = std::str::from_utf8(value).unwrap().parse::<i64>().unwrap() + 1;
+                *value = n.to_string().into_bytes();
                 return Value::Int(n);
             }
             Op::Append(key, value) => {
                 let entry = keys.entry(key.clone()).or_insert_with(|| plain(b""));
-                entry.value.extend_from_slice(value);
-                return int(entry.value.len());
+                entry.string().extend_from_slice(value);
+                return int(entry.string().len());
             }
             Op::SetRange(key, at, value) => {
                 let entry = keys.entry(key.clone()).or_insert_with(|| plain(b""));
-                let end = at + value.len();
-                if entry.value.len() < end {
-                    entry.value.resize(end, 0);
+                let (string, end) = (entry.string(), at + value.len());
+                if string.len() < end {
+                    string.resize(end, 0);
                 }
-                entry.value[*at..end].copy_from_slice(value);
-                return int(entry.value.len());
+                string[*at..end].copy_from_slice(value);
+                return int(string.len());
             }
             Op::Mset(group, value) => {
                 for key in group {
@@ -173,6 +201,7 @@ impl Model {
             }
             Op::Flush => keys.clear(),
             Op::Swap => self.dbs.swap(0, 1),
+            Op::Collection(change) => return change.apply(keys, sent_ms),
         }
         Value::ok()
     }
@@ -191,8 +220,8 @@ pub fn difference(expected: &Keys, found: &Keys, read_ms: u64) -> Option<String>
     for (key, entry) in found {
         match expected.get(key) {
             None => return Some(format!("{} exists", name(key))),
-            Some(right) if right.value != entry.value => {
-                let (right, wrong) = (name(&right.value), name(&entry.value));
+            Some(right) if right.content != entry.content => {
+                let [wrong, right] = [entry, right].map(|entry| format!("{:?}", entry.content));
                 return Some(format!("{} holds {wrong:.200} instead of {right:.200}", name(key)));
             }
             Some(right) => match (right.expires, entry.expires) {

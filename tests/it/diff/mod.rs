@@ -5,7 +5,8 @@
 //! to the fewest and shortest commands that show it and printed as wire lines with the seed that finds it again.
 //!
 //! Script number `i` of a test has the seed `base + i`, which also decides the engine and the protocol, so a reported seed used
-//! as `TARN_DIFF_SEED` is the first script of its test. `TARN_DIFF_COMMANDS` sets how many commands all tests together play.
+//! as `TARN_DIFF_SEED` is the first script of its test. `TARN_DIFF_COMMANDS` sets how many commands all tests together play,
+//! two thirds of them of collections.
 
 mod compare;
 mod events;
@@ -22,7 +23,7 @@ use grammar::Family;
 use play::{Script, Step};
 
 /// What `cargo test` plays in all.
-const DEFAULT_COMMANDS: usize = 100_000;
+const DEFAULT_COMMANDS: usize = 300_000;
 const SCRIPT_STEPS: usize = 200;
 
 fn env_number(name: &str) -> Option<u64> {
@@ -52,19 +53,31 @@ impl Setup {
     }
 }
 
-/// Plays `share` percent of all commands, in scripts over these families.
-fn differential(name: &str, base: Option<u64>, families: &[&Family], share: usize) {
+/// What a test is a share of: a third of all commands is of strings and keys, the rest of collections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Keys,
+    Collections,
+}
+
+impl Part {
+    fn commands(self) -> usize {
+        match self {
+            Part::Keys => commands() / 3,
+            Part::Collections => commands() - commands() / 3,
+        }
+    }
+}
+
+/// Plays `share` percent of a part of all commands, in scripts over these families.
+fn differential(name: &str, base: Option<u64>, families: &[&Family], part: Part, share: usize) {
     let base = env_number("TARN_DIFF_SEED").or(base).unwrap_or_else(Rng::fresh_seed);
-    let mut left = (commands() * share / 100).max(1);
+    // Whole scripts: a seed stands for one.
+    let scripts = (part.commands() * share / 100).div_ceil(SCRIPT_STEPS).max(1) as u64;
     let names: Vec<&str> = families.iter().map(|family| family.name).collect();
-    println!("differential {name}: {left} commands of {names:?} from seed {base}");
-    let mut seed = base;
-    while left > 0 {
-        let steps = left.min(SCRIPT_STEPS);
-        let script = grammar::script(&mut Rng::new(seed), families, steps);
-        run_one(name, seed, script);
-        left -= steps;
-        seed += 1;
+    println!("differential {name}: {} commands of {names:?} from seed {base}", scripts * SCRIPT_STEPS as u64);
+    for seed in base..base + scripts {
+        run_one(name, seed, grammar::script(&mut Rng::new(seed), families, SCRIPT_STEPS));
     }
 }
 
@@ -94,52 +107,52 @@ fn report(name: &str, seed: u64, setup: Setup, script: &Script, mismatch: &Misma
 
 #[test]
 fn differential_string() {
-    differential("string", Some(1_000_000), &[&grammar::STRING], 20);
+    differential("string", Some(1_000_000), &[&grammar::STRING], Part::Keys, 20);
 }
 
 #[test]
 fn differential_bits() {
-    differential("bits", Some(2_000_000), &[&grammar::BITS], 15);
+    differential("bits", Some(2_000_000), &[&grammar::BITS], Part::Keys, 15);
 }
 
 #[test]
 fn differential_hash() {
-    differential("hash", Some(9_000_000), &[&grammar::HASH], 20);
+    differential("hash", Some(9_000_000), &[&grammar::HASH], Part::Collections, 20);
 }
 
 #[test]
 fn differential_list() {
-    differential("list", Some(10_000_000), &[&grammar::LIST], 20);
+    differential("list", Some(10_000_000), &[&grammar::LIST], Part::Collections, 20);
 }
 
 #[test]
 fn differential_set() {
-    differential("set", Some(11_000_000), &[&grammar::SET], 20);
+    differential("set", Some(11_000_000), &[&grammar::SET], Part::Collections, 24);
 }
 
 #[test]
 fn differential_sort() {
-    differential("sort", Some(13_000_000), &[&grammar::SORT], 10);
+    differential("sort", Some(13_000_000), &[&grammar::SORT], Part::Collections, 12);
 }
 
 #[test]
 fn differential_keys() {
-    differential("keys", Some(3_000_000), &[&grammar::KEYS], 20);
+    differential("keys", Some(3_000_000), &[&grammar::KEYS], Part::Keys, 20);
 }
 
 #[test]
 fn differential_zset() {
-    differential("zset", Some(12_000_000), &[&grammar::ZSET], 20);
+    differential("zset", Some(12_000_000), &[&grammar::ZSET], Part::Collections, 24);
 }
 
 #[test]
 fn differential_connection() {
-    differential("connection", Some(4_000_000), &[&grammar::CONNECTION], 5);
+    differential("connection", Some(4_000_000), &[&grammar::CONNECTION], Part::Keys, 5);
 }
 
 #[test]
 fn differential_mixed() {
-    differential("mixed", Some(5_000_000), grammar::MIXED, 20);
+    differential("mixed", Some(5_000_000), grammar::MIXED, Part::Keys, 20);
 }
 
 /// A longer run (`make diff`) begins at a new seed, which it prints; `make test` plays the same scripts each time.
@@ -149,7 +162,7 @@ fn explored(usual: u64) -> Option<u64> {
 
 #[test]
 fn differential_new() {
-    differential("new", explored(7_000_000), grammar::MIXED, 20);
+    differential("new", explored(7_000_000), grammar::MIXED, Part::Keys, 20);
 }
 
 /// Events of every family, each in scripts of its own and all of them together.
@@ -170,7 +183,7 @@ fn differential_events() {
 #[test]
 fn differential_raw() {
     let base = env_number("TARN_DIFF_SEED").unwrap_or(6_000_000);
-    let cases = (commands() / 100).max(1) as u64;
+    let cases = (commands() / 300).max(1) as u64;
     println!("differential raw: {cases} byte streams from seed {base}");
     for seed in base..base + cases {
         raw::run_one(seed, Setup::of(seed).program);
@@ -180,7 +193,7 @@ fn differential_raw() {
 #[test]
 fn differential_raw_new() {
     let base = env_number("TARN_DIFF_SEED").or(explored(8_000_000)).unwrap_or_else(Rng::fresh_seed);
-    let cases = (commands() / 200).max(1) as u64;
+    let cases = (commands() / 600).max(1) as u64;
     println!("differential raw_new: {cases} byte streams from seed {base}");
     for seed in base..base + cases {
         raw::run_one(seed, Setup::of(seed).program);
@@ -199,7 +212,7 @@ fn differential_slots() {
         (server.conn(), server)
     });
     let pieces: &[&[u8]] = &[b"{", b"}", b"{}", b"a", b"foo", b"\x00", b"\xff", b" ", b"0123456789"];
-    for _ in 0..commands() / 50 {
+    for _ in 0..commands() / 150 {
         let key: Vec<u8> = (0..rng.below(8)).flat_map(|_| rng.pick(pieces).to_vec()).collect();
         let command = [b"CLUSTER".to_vec(), b"KEYSLOT".to_vec(), key.clone()];
         let [tarn, redis] = conns.each_mut().map(|(conn, _)| conn.call(&command));

@@ -10,6 +10,9 @@ use crate::value::{Value, quote};
 /// More than [`Step::Expiring`] gives to live.
 const EXPIRING_MS: u64 = 10;
 
+/// As many as both servers have by default.
+const DATABASES: usize = 16;
+
 pub type Args = Vec<Vec<u8>>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -243,35 +246,34 @@ fn pick(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
         if args.get(2).is_some_and(|count| count.starts_with(b"-")) { 0 } else { different.len() };
     let ask = ASK.iter().find(|(command, _)| *command == args[0]).expect("a command of the table").1;
     let mut there = 0;
-    for name in &names {
-        let reply = conn.try_call(&[ask.to_vec(), args[1].clone(), name.clone()]);
-        let found = reply.is_ok_and(|reply| {
-            reply.items().and_then(<[Value]>::first).is_some_and(|item| {
-                item.bytes().is_some() || matches!(item, Value::Int(1) | Value::Double(_))
-            })
-        });
-        there += usize::from(found);
+    if !names.is_empty() {
+        let question = [&[ask.to_vec(), args[1].clone()], names.as_slice()].concat();
+        let reply = match conn.try_call(&question) {
+            Ok(reply) => reply,
+            Err(why) => return Err(why).into(),
+        };
+        let is_there =
+            |item: &&Value| item.bytes().is_some() || matches!(item, Value::Int(1) | Value::Double(_));
+        there = reply.items().unwrap_or(&[]).iter().filter(is_there).count();
     }
     Outcome::Reply(Value::Array([names.len(), different, there].map(|n| Value::Int(n as i64)).to_vec()))
 }
 
 fn pop(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
     let Outcome::Reply(picked) = pick(conn, args) else { return Outcome::Broken("no picks".into()) };
-    let mut rest = Vec::new();
-    for command in ["TYPE", "SCARD", "PERSIST", "DEL"] {
-        match conn.try_call(&[command.as_bytes(), &args[1]]) {
-            Ok(reply) => rest.push(reply),
-            Err(why) => return Err(why).into(),
-        }
-    }
+    let questions = ["TYPE", "SCARD", "PERSIST", "DEL"].map(|command| [command.as_bytes(), &args[1]]);
+    let rest = match conn.try_call_all(&questions) {
+        Ok(replies) => replies,
+        Err(why) => return Err(why).into(),
+    };
     Outcome::Reply(Value::Array([vec![picked], rest].concat()))
 }
 
 fn count(conn: &mut Conn) -> Outcome {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
-        let replies = (conn.try_call(&["KEYS", "*"]), conn.try_call(&["DBSIZE"]));
-        let (Ok(Value::Array(keys)), Ok(Value::Int(size))) = &replies else {
+        let replies = conn.try_call_all(&[&["KEYS", "*"][..], &["DBSIZE"]]);
+        let Ok([Value::Array(keys), Value::Int(size)]) = replies.as_deref() else {
             return Outcome::Broken(format!("{replies:?}"));
         };
         if keys.len() as i64 == *size {
@@ -284,35 +286,58 @@ fn count(conn: &mut Conn) -> Outcome {
     }
 }
 
-/// What a key holds, in an order of its own where Redis promises none.
-fn content(conn: &mut Conn, key: &[u8]) -> Value {
-    let Value::Simple(kind) = conn.call(&[b"TYPE".as_slice(), key]) else { panic!("TYPE answers a word") };
-    let mut ask = |words: &[&str]| {
-        let args: Vec<&[u8]> =
-            [words[0].as_bytes(), key].into_iter().chain(words[1..].iter().map(|w| w.as_bytes())).collect();
-        conn.call(&args)
+/// The command that shows what a key of this type holds.
+fn content(kind: &Value, key: &[u8]) -> Args {
+    let words: &[&str] = match kind {
+        Value::Simple(kind) => match kind.as_slice() {
+            b"hash" => &["HGETALL"],
+            b"set" => &["SMEMBERS"],
+            b"list" => &["LRANGE", "0", "-1"],
+            b"zset" => &["ZRANGE", "0", "-1", "WITHSCORES"],
+            _ => &["GET"],
+        },
+        other => panic!("TYPE answered {other}"),
     };
-    match kind.as_slice() {
-        b"hash" => compare::pairs(&ask(&["HGETALL"])),
-        b"set" => compare::sorted(&ask(&["SMEMBERS"])),
-        b"list" => ask(&["LRANGE", "0", "-1"]),
-        b"zset" => ask(&["ZRANGE", "0", "-1", "WITHSCORES"]),
-        _ => ask(&["GET"]),
+    let (name, rest) = words.split_first().expect("a name");
+    let rest = rest.iter().map(|word| word.as_bytes().to_vec());
+    [name.as_bytes().to_vec(), key.to_vec()].into_iter().chain(rest).collect()
+}
+
+/// What a key holds, in an order of its own where Redis promises none.
+fn in_order(kind: &Value, content: &Value) -> Value {
+    match kind {
+        Value::Simple(kind) if kind == b"hash" => compare::pairs(content),
+        Value::Simple(kind) if kind == b"set" => compare::sorted(content),
+        _ => content.clone(),
     }
 }
 
-/// Every key of every database: database, key, value, expiry.
+/// Every key of every database: database, key, value, expiry. Asked for in few round trips: this is done for each script.
 fn dump(server: &Server) -> Vec<(usize, Vec<u8>, Value, Value)> {
     let mut conn = server.conn();
     let mut rows = Vec::new();
-    for db in 0..16 {
-        conn.call(&["SELECT".to_owned(), db.to_string()]);
-        let keys = conn.call(&["KEYS", "*"]);
-        for key in keys.items().unwrap_or(&[]) {
-            let key = key.bytes().unwrap().to_vec();
-            let value = content(&mut conn, &key);
-            let expiry = conn.call(&[b"PEXPIRETIME".to_vec(), key.clone()]);
-            rows.push((db, key, value, expiry));
+    let select = |db: usize| vec![b"SELECT".to_vec(), db.to_string().into_bytes()];
+    let all: Vec<Args> =
+        (0..DATABASES).flat_map(|db| [select(db), vec![b"KEYS".to_vec(), b"*".to_vec()]]).collect();
+    let names = conn.call_all(&all);
+    for (db, pair) in names.chunks(2).enumerate() {
+        let keys: Vec<Vec<u8>> =
+            pair[1].items().unwrap_or(&[]).iter().map(|key| key.bytes().unwrap().to_vec()).collect();
+        if keys.is_empty() {
+            continue;
+        }
+        conn.call(&select(db));
+        let questions: Vec<Args> = keys
+            .iter()
+            .flat_map(|key| ["TYPE", "PEXPIRETIME"].map(|name| vec![name.as_bytes().to_vec(), key.clone()]))
+            .collect();
+        let facts = conn.call_all(&questions);
+        let facts: Vec<(&Value, &Value)> = facts.chunks(2).map(|fact| (&fact[0], &fact[1])).collect();
+        let questions: Vec<Args> =
+            keys.iter().zip(&facts).map(|(key, (kind, _))| content(kind, key)).collect();
+        let contents = conn.call_all(&questions);
+        for ((key, (kind, expiry)), content) in keys.into_iter().zip(facts).zip(contents) {
+            rows.push((db, key, in_order(kind, &content), expiry.clone()));
         }
     }
     rows.sort();

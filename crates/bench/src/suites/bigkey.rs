@@ -9,7 +9,7 @@ use crate::args::Args;
 use crate::client::{Client, Reply, show};
 use crate::load::{self, Latencies};
 use crate::report::{Check, Table, mebibytes, millis};
-use crate::server::Server;
+use crate::server::{Kind, Server};
 
 /// Elements of a big key.
 const ELEMENTS: u64 = 2_000_000;
@@ -20,6 +20,13 @@ const PING_TARGET: f64 = 3.0;
 const MEMORY_TARGET_MIB: f64 = 32.0;
 const PICK_TARGET_MICROS: f64 = 50.0;
 const PICKS: u64 = 20_000;
+/// Members of the set that is picked from.
+const PICKED: u64 = 1_000_000;
+const SETTLE_LIMIT: Duration = Duration::from_secs(60);
+const SETTLE_ROUND: Duration = Duration::from_millis(500);
+/// For the results that are stored.
+const BUDGET: &str = "256mb";
+const BUDGET_MIB: f64 = 256.0;
 
 pub fn run(args: &Args) -> Result<Vec<Check>> {
     let elements = if args.quick { ELEMENTS / 10 } else { ELEMENTS };
@@ -55,9 +62,12 @@ pub fn run(args: &Args) -> Result<Vec<Check>> {
     bench.short("SINTER few a")?;
     bench.beside("SINTERSTORE stored a b")?;
     bench.expect("SCARD stored", (elements / 2) as i64)?;
-    bench.picks("SRANDMEMBER a")?;
-    bench.picks("SPOP a")?;
-    bench.expect("SCARD a", (elements - PICKS) as i64)?;
+    let picked = PICKED.min(elements);
+    bench.fill("SADD", "picked", 0..picked, None)?;
+    bench.picks("SRANDMEMBER picked")?;
+    bench.picks("SPOP picked")?;
+    bench.expect("SCARD picked", (picked - PICKS) as i64)?;
+    bench.stored_in_little_memory(args, elements)?;
     println!("{}", bench.table.render());
     Ok(bench.checks)
 }
@@ -189,6 +199,7 @@ impl Bench {
 
     /// Runs a command with a long reply, and looks how much memory the server needs beside it.
     fn bounded(&mut self, line: &str) -> Result<()> {
+        self.settle()?;
         let before = self.server.memory()?.rss;
         let (stop, server) = (AtomicBool::new(false), &self.server);
         let client = &mut self.client;
@@ -225,8 +236,41 @@ impl Bench {
         Ok(())
     }
 
+    /// Stores the union of two sets on a server with little memory, and looks how much it takes.
+    fn stored_in_little_memory(&mut self, args: &Args, elements: u64) -> Result<()> {
+        self.server = Server::under_test(args, &["--maxmemory", BUDGET])?;
+        self.client = self.server.client()?;
+        self.fill("SADD", "a", 0..elements, None)?;
+        self.fill("SADD", "b", elements..2 * elements, None)?;
+        let began = Instant::now();
+        self.expect("SUNIONSTORE stored a b", 2 * elements as i64)?;
+        let took = began.elapsed();
+        self.expect("SCARD stored", 2 * elements as i64)?;
+        let peak = mebibytes(self.server.memory()?.peak);
+        let line = format!("SUNIONSTORE with maxmemory {BUDGET}");
+        self.table.row([&line, &millis(took), "", &format!("{peak:.0} MiB in all")]);
+        if self.server.kind() == Kind::Tarn {
+            self.checks.push(Check::at_most(format!("{line}: peak RSS"), peak, BUDGET_MIB, "MiB"));
+        }
+        Ok(())
+    }
+
+    /// Waits until the server has nothing left to do: what it writes back and compacts is not the next command's.
+    fn settle(&self) -> Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < SETTLE_LIMIT {
+            let before = self.server.cpu_time()?;
+            std::thread::sleep(SETTLE_ROUND);
+            if self.server.cpu_time()?.saturating_sub(before) < SETTLE_ROUND / 20 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The processor time of random picks, sent in pipelines.
     fn picks(&mut self, line: &str) -> Result<()> {
+        self.settle()?;
         let before = self.server.cpu_time()?;
         for _ in 0..PICKS / BATCH {
             for _ in 0..BATCH {

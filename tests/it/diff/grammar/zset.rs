@@ -1,4 +1,4 @@
-//! Sorted sets. Ranges of names are asked of keys whose members have the same score: of others redis-server answers with
+//! Sorted sets, and the sets that they are combined with. Ranges of names are asked of keys whose members have the same score: of others redis-server answers with
 //! what the random levels of its skiplist make of them, once it has one.
 
 use super::values::{JUNK, LIMITS, float, key, number, text};
@@ -52,6 +52,9 @@ pub const ZSET: Family = Family {
         (8, "ZUNIONSTORE {key} {zkeys} {algebra_option*}"),
         (8, "ZINTERSTORE {key} {zkeys} {algebra_option*}"),
         (5, "ZDIFFSTORE {key} {zkeys} {diff_option*}"),
+        (8, "SADD {key} {zmember} {zmember*}"),
+        (2, "SREM {key} {zmember}"),
+        (2, "SMEMBERS {key}"),
         (3, "RENAME {key} {key}"),
         (3, "COPY {key} {key} {copy_option*}"),
         (3, "OBJECT ENCODING {key}"),
