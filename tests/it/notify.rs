@@ -444,3 +444,70 @@ fn big_work_is_told_once() {
         );
     }
 }
+
+/// Fields that expire: TairHash's channel is told whatever the classes are, and the key goes with its last field.
+#[test]
+fn fields_that_expire_are_announced() {
+    for program in ENGINES {
+        for (classes, expected) in [
+            ("", vec!["tairhash@0@h__:expired a", "tairhash@0@h__:expired b"]),
+            (
+                "EA",
+                vec![
+                    "tairhash@0@h__:expired a",
+                    "tairhash@0@h__:expired b",
+                    "__keyevent@0__:hexpired h",
+                    "__keyevent@0__:del h",
+                ],
+            ),
+        ] {
+            let options = Options::new(program)
+                .with("notify-keyspace-events", classes)
+                .with("enable-debug-command", "yes");
+            let server = Server::start(options);
+            let (worker, mut listener) = (server.conn(), server.conn());
+            let mut stage = {
+                listener.call(&["PSUBSCRIBE", "*"]);
+                listener.call(&["SUBSCRIBE", "mark"]);
+                Stage { server, worker, listener }
+            };
+            let before = stage.told("HSETEX h PX 50000 FIELDS 2 a 1 b 2");
+            assert_eq!(before.is_empty(), classes.is_empty(), "{before:?}");
+            let mut told = stage.told("DEBUG TIME-OFFSET 50001");
+            eventually("both fields are reaped", || {
+                told.extend(stage.heard());
+                told.len() >= expected.len()
+            });
+            told.retain(|line| !line.starts_with("mark"));
+            assert_eq!(told, expected, "{classes:?} on {}", program.name());
+            assert_eq!(stage.worker.call(&["DBSIZE"]), Value::Int(0));
+        }
+    }
+}
+
+/// What the field commands tell, one event for each kind of thing they did.
+#[test]
+fn field_commands_tell_what_they_did() {
+    for (commands, expected) in [
+        ("HSETEX h EX 100 FIELDS 1 a 1", "new h | hset h | hexpire h"),
+        ("HSETEX h EX 0 FIELDS 1 a 1", "hset h | hdel h"),
+        ("HSET h a 1 b 2 | HEXPIRE h 100 FIELDS 2 a c", "new h | hset h | hexpire h"),
+        ("HSET h a 1 | HEXPIRE h 0 FIELDS 1 a", "new h | hset h | hdel h | del h"),
+        ("HSET h a 1 | HEXPIRE h 100 XX FIELDS 1 a", "new h | hset h"),
+        ("HSETEX h EX 100 FIELDS 1 a 1 | HPERSIST h FIELDS 1 a", "new h | hset h | hexpire h | hpersist h"),
+        ("HSET h a 1 | HGETEX h EX 9 FIELDS 1 a | HGETEX h FIELDS 1 a", "new h | hset h | hexpire h"),
+        ("HSET h a 1 | HGETDEL h FIELDS 2 a b", "new h | hset h | hdel h | del h"),
+        ("EXHSET h a 1 EX 10 | EXHINCRBY h a 1", "new h | hset h | hexpire h | hincrby h"),
+        ("EXHSET h a 1 | EXHEXPIRE h a 10 | EXHPERSIST h a", "new h | hset h | hexpire h | hpersist h"),
+        ("EXHMSET h a 1 b 2 | EXHDEL h a | EXHDELWITHVER h b 1", "new h | hset h | hdel h | hdel h | del h"),
+        ("EXHSETNX h a 1 | EXHSETNX h a 2 | EXHINCRBYFLOAT h a 1", "new h | hset h | hincrbyfloat h"),
+    ] {
+        for program in ENGINES {
+            let mut stage = Stage::new(program, "EAn", "__keyevent@0__:*");
+            let told = stage.told(commands);
+            let told: Vec<&str> =
+                told.iter().map(|line| line.strip_prefix("__keyevent@0__:").unwrap()).collect();
+            assert_eq!(told.join(" | "), expected, "{commands} on {}", program.name());
+        }
+    }
+}
