@@ -5,24 +5,26 @@
 //!
 //! a field, in `data`:
 //! key:   db u32 | slot u16 | key length u32 | key | version u64 | hash64(field) u64 | field
-//! value: flags u8 | [expire_at_ms u64 if EXPIRES] | [version u64 if VERSIONED] | the field's value
+//! value: flags u8 | [expire_at_ms u64 if EXPIRES] | [indexed_ms u64 if AHEAD] | [version u64 if VERSIONED] | the field's value
 //!
-//! its expiry, in `field-expire`, if it has one:
-//! key:   db u32 | slot u16 | key length u32 | key | version u64 | expire_at_ms u64 | field
+//! its place among those that expire, in `field-expire`, if it has an expiry:
+//! key:   db u32 | slot u16 | key length u32 | key | version u64 | indexed_ms u64 | field
 //! value: empty
 //! ```
 //!
-//! A field without a version in its row has the version 1: that of a field that was set once.
+//! A field without a version in its row has the version 1: that of a field that was set once. Without an indexed_ms it
+//! is the expiry itself; it is earlier where the expiry was put off, which moves nothing until that time has come.
 
 use super::rows::{RowKey, collection_end};
 use super::{Cursor, Malformed};
 
 const EXPIRES: u8 = 1;
 const VERSIONED: u8 = 2;
-const KNOWN_FLAGS: u8 = EXPIRES | VERSIONED;
+const AHEAD: u8 = 4;
+const KNOWN_FLAGS: u8 = EXPIRES | VERSIONED | AHEAD;
 
-/// Longest head: flags, expiry, version.
-pub const MAX_HEAD_LEN: usize = 1 + 8 + 8;
+/// Longest head: flags, expiry, place in the index, version.
+pub const MAX_HEAD_LEN: usize = 1 + 8 + 8 + 8;
 
 /// The greatest version of a field: clients read it as a signed number.
 pub const MAX_VERSION: u64 = i64::MAX as u64;
@@ -32,6 +34,8 @@ pub const MAX_VERSION: u64 = i64::MAX as u64;
 pub struct Head {
     /// 0 is never.
     pub expire_at_ms: u64,
+    /// Where the index has the field: at its expiry or before. 0 if it does not expire.
+    pub indexed_ms: u64,
     pub version: u64,
 }
 
@@ -59,7 +63,7 @@ impl HeadBytes {
 
 impl Head {
     /// What most fields begin with: no expiry, set once.
-    pub const PLAIN: Head = Head { expire_at_ms: 0, version: 1 };
+    pub const PLAIN: Head = Head { expire_at_ms: 0, indexed_ms: 0, version: 1 };
 
     #[inline]
     pub fn encode(&self) -> HeadBytes {
@@ -71,6 +75,10 @@ impl Head {
         if self.expire_at_ms != 0 {
             flags |= EXPIRES;
             out.push(self.expire_at_ms);
+        }
+        if self.indexed_ms != self.expire_at_ms {
+            flags |= AHEAD;
+            out.push(self.indexed_ms);
         }
         if self.version != 1 {
             flags |= VERSIONED;
@@ -94,8 +102,10 @@ impl Head {
             return Err(Malformed("flags of a field"));
         }
         let expire_at_ms = if flags & EXPIRES != 0 { cursor.u64("expiry of a field")? } else { 0 };
+        let indexed_ms =
+            if flags & AHEAD != 0 { cursor.u64("place of a field in the index")? } else { expire_at_ms };
         let version = if flags & VERSIONED != 0 { cursor.u64("version of a field")? } else { 1 };
-        Ok((Head { expire_at_ms, version }, row.len() - cursor.0.len()))
+        Ok((Head { expire_at_ms, indexed_ms, version }, row.len() - cursor.0.len()))
     }
 
     #[inline]
@@ -116,7 +126,7 @@ pub fn read_field(row: &[u8]) -> Result<(Head, &[u8]), Malformed> {
 pub struct Expiring {
     /// How many fields have an expiry, those included whose time has come but which are not removed yet.
     pub fields: u64,
-    /// None of them is due before this. 0 is never.
+    /// None of them is in the index before this. 0 is never.
     pub earliest_ms: u64,
 }
 
@@ -177,12 +187,14 @@ mod tests {
 
     #[test]
     fn golden_bytes() {
-        let heads: [(Head, &[u8]); 5] = [
+        let head = |expire_at_ms, indexed_ms, version| Head { expire_at_ms, indexed_ms, version };
+        let heads: [(Head, &[u8]); 6] = [
             (Head::PLAIN, b"\0"),
-            (Head { expire_at_ms: 0x0102, version: 1 }, b"\x01\0\0\0\0\0\0\x01\x02"),
-            (Head { expire_at_ms: 0, version: 9 }, b"\x02\0\0\0\0\0\0\0\x09"),
-            (Head { expire_at_ms: 0, version: 0 }, b"\x02\0\0\0\0\0\0\0\0"),
-            (Head { expire_at_ms: 0x0102, version: 9 }, b"\x03\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x09"),
+            (head(0x0102, 0x0102, 1), b"\x01\0\0\0\0\0\0\x01\x02"),
+            (head(0, 0, 9), b"\x02\0\0\0\0\0\0\0\x09"),
+            (head(0, 0, 0), b"\x02\0\0\0\0\0\0\0\0"),
+            (head(0x0102, 0x0102, 9), b"\x03\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x09"),
+            (head(0x0102, 0x0101, 9), b"\x07\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\x01\x01\0\0\0\0\0\0\0\x09"),
         ];
         for (head, bytes) in heads {
             assert_eq!(head.encode().as_slice(), bytes);
@@ -191,12 +203,12 @@ mod tests {
             assert_eq!(read_field(&row), Ok((head, &b"value"[..])));
             assert_eq!(read_field(bytes), Ok((head, &b""[..])));
         }
-        assert_eq!(heads[4].1.len(), MAX_HEAD_LEN);
+        assert_eq!(heads[5].1.len(), MAX_HEAD_LEN);
     }
 
     #[test]
     fn what_is_not_a_field_is_refused() {
-        for bad in [&b""[..], b"\x04x", b"\x01\0\0", b"\x03\0\0\0\0\0\0\0\x01\0"] {
+        for bad in [&b""[..], b"\x08x", b"\x01\0\0", b"\x03\0\0\0\0\0\0\0\x01\0"] {
             assert!(Head::decode(bad).is_err() && read_field(bad).is_err(), "{bad:?}");
         }
         assert!(Expiring::decode(b"\0").is_err() && Expiring::decode(&[0; 15]).is_err());
@@ -219,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_field_is_expired_from_its_time_on() {
-        let head = Head { expire_at_ms: 5, version: 1 };
+        let head = Head { expire_at_ms: 5, indexed_ms: 5, version: 1 };
         assert_eq!([4, 5, 6].map(|now| head.is_expired(now)), [false, true, true]);
         assert!(!Head::PLAIN.is_expired(u64::MAX));
         let expiring = Expiring { fields: 1, earliest_ms: 5 };

@@ -26,8 +26,8 @@ fn by_score(score: f64) -> Vec<u8> {
     row.to_vec()
 }
 
-fn field(expire_at_ms: u64, version: u64, value: &[u8]) -> Vec<u8> {
-    [hash::Head { expire_at_ms, version }.encode().as_slice(), value].concat()
+fn field(expire_at_ms: u64, indexed_ms: u64, version: u64, value: &[u8]) -> Vec<u8> {
+    [hash::Head { expire_at_ms, indexed_ms, version }.encode().as_slice(), value].concat()
 }
 
 fn hash_own() -> Vec<u8> {
@@ -55,9 +55,10 @@ fn the_documented_bytes_are_the_written_ones() {
         header(Kind::List, 0, Body::Rows { version: 7, size: 2 }, &list_own()),
         string::piece(&collection(1, 0x1234, b"key", 7), 0x0102).to_vec(),
         element(b"f"),
-        field(0, 1, b"v"),
-        field(0x0102, 1, b"v"),
-        field(0x0102, 9, b"v"),
+        field(0, 0, 1, b"v"),
+        field(0x0102, 0x0102, 1, b"v"),
+        field(0x0102, 0x0102, 9, b"v"),
+        field(0x0102, 0x0101, 9, b"v"),
         list_row(),
         zset::value(1.5).to_vec(),
         by_score(1.5),

@@ -3,10 +3,10 @@
 
 use std::ops::ControlFlow;
 
-use super::context::{Db, View, WriteCx};
+use super::context::{Db, Env, Place, View, WriteCx};
 use super::events::{Event, missed};
 use super::garbage::Dead;
-use super::{databases, stripe_of};
+use super::{databases, fields, stripe_of};
 use crate::encoding::collection::{TAIR, read_own};
 use crate::encoding::hash::{self, Expiring};
 use crate::encoding::meta::{Body, Header, Kind};
@@ -74,7 +74,7 @@ fn life(cx: &impl View, (db, slot, key): (u32, u16, &[u8]), header: &Header, of:
     }
     match header.body {
         Body::Rows { version, size } if of.may_be_due(now_ms) && size <= of.fields => {
-            fields_life(cx, &rows::collection(db, slot, key, version))
+            fields_life(cx, &rows::collection(db, slot, key, version), of.earliest_ms)
         }
         _ => Ok(Life::Live),
     }
@@ -82,14 +82,25 @@ fn life(cx: &impl View, (db, slot, key): (u32, u16, &[u8]), header: &Header, of:
 
 /// Of a hash whose every field expires, some of them perhaps by now.
 #[cold]
-fn fields_life(cx: &impl View, prefix: &[u8]) -> Result<Life> {
+fn fields_life(cx: &impl View, prefix: &[u8], from_ms: u64) -> Result<Life> {
     let start = hash::due_position(prefix, cx.env().now_ms.saturating_add(1));
     let mut life = Life::Faded;
     cx.scan_each(FIELD_EXPIRE, &start, &hash::due_end(prefix), 1, &mut |_, _| {
         life = Life::Live;
         ControlFlow::Break(())
     })?;
-    Ok(life)
+    if life == Life::Live {
+        return Ok(life);
+    }
+    let limit = if cx.env().place == Place::IoThread { Env::LIGHT_ROWS + 1 } else { usize::MAX };
+    let shown = fields::each_due(cx, prefix, from_ms, limit, &mut |is_expired| {
+        if is_expired {
+            return ControlFlow::Continue(());
+        }
+        life = Life::Live;
+        ControlFlow::Break(())
+    })?;
+    if life == Life::Faded && shown == limit { Err(Error::Offload) } else { Ok(life) }
 }
 
 /// When the first field of a hash may be due, from its metadata row taken apart; 0 where none expires.

@@ -1,8 +1,9 @@
 //! Fields of hashes that expire, as far as they are the keyspace's: taking those out whose time has come, and what is
 //! known of it.
 //!
-//! The index has two levels. Level two, in `field-expire`, has the fields of one hash by time; it is exact in every
-//! commit. Level one, in `expire`, has the hashes by the earliest time in their metadata, which is never later than
+//! The index has two levels. Level two, in `field-expire`, has the fields of one hash, each at the time of its expiry or,
+//! where that was put off, at an earlier one: putting off writes nothing there, and whoever comes to a place whose time
+//! has come looks at the field. Level one, in `expire`, has the hashes by the earliest time in their metadata, which is never later than
 //! that of any field and exact whenever something was taken out. Under `active-expire-mode scan` there is no level
 //! one, and the hashes are found by walking the metadata.
 
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
-use super::context::{View as _, WriteCx};
+use super::context::{View, WriteCx};
 use super::entry::Entry;
 use super::events::Event;
 use crate::encoding::collection::{hash64, push_member};
@@ -19,7 +20,7 @@ use crate::encoding::hash;
 use crate::encoding::rows::RowKey;
 use crate::encoding::system::{self, FieldIndex};
 use crate::encoding::{DATA, FIELD_EXPIRE, SYSTEM};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Fields whose time has come that a write to their hash takes out as well.
 pub const PER_WRITE: usize = 3;
@@ -31,13 +32,24 @@ pub const TURN_MS: u64 = 100;
 /// What [`take_due`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
+    /// Fields that are gone.
     pub fields: u64,
-    /// When the next field is due, now or later; 0 where no other field expires.
+    /// Places of the index that were looked at: those of fields that are gone, and of fields whose expiry was put off.
+    pub places: u64,
+    /// The next place of the index, now or later; 0 where no other field expires.
     pub next_ms: u64,
 }
 
-/// Removes up to `limit` fields of a hash that are due from one time up to, and at, another, oldest first, and tells of
-/// them. `prefix` is what the hash's rows begin with. The metadata is the caller's to put.
+/// A place of the index whose time has come.
+struct Place {
+    indexed_ms: u64,
+    /// Where the field's name ends among the others.
+    end: usize,
+}
+
+/// Looks at up to `limit` places of the index that are due from one time up to, and at, another, oldest first: removes
+/// the fields whose time has come, tells of them, and moves the others to where they belong. `prefix` is what the hash's
+/// rows begin with. The metadata is the caller's to put.
 pub fn take_due(
     cx: &mut WriteCx<'_>,
     of: &Entry<'_>,
@@ -47,20 +59,20 @@ pub fn take_due(
 ) -> Result<Taken> {
     let seed = cx.env.keyspace.seed;
     let mut names: SmallVec<[u8; 64]> = SmallVec::new();
-    let mut found: SmallVec<[(u64, usize); PER_WRITE]> = SmallVec::new();
+    let mut found: SmallVec<[Place; PER_WRITE]> = SmallVec::new();
     let mut next_ms = 0;
     let mut malformed = None;
     let (start, end) = (hash::due_position(prefix, from_ms), hash::due_end(prefix));
     cx.scan_each(FIELD_EXPIRE, &start, &end, limit.saturating_add(1), &mut |row, _| match hash::read_due(
         row.get(prefix.len()..).unwrap_or_default(),
     ) {
-        Ok((at_ms, field)) if at_ms <= until_ms && found.len() < limit => {
+        Ok((indexed_ms, field)) if indexed_ms <= until_ms && found.len() < limit => {
             names.extend_from_slice(field);
-            found.push((at_ms, names.len()));
+            found.push(Place { indexed_ms, end: names.len() });
             ControlFlow::Continue(())
         }
-        Ok((at_ms, _)) => {
-            next_ms = at_ms;
+        Ok((indexed_ms, _)) => {
+            next_ms = indexed_ms;
             ControlFlow::Break(())
         }
         Err(bad) => {
@@ -73,20 +85,76 @@ pub fn take_due(
     }
     let mut row = RowKey::from_slice(prefix);
     let mut begin = 0;
-    for (at_ms, end) in &found {
+    let mark = cx.arena().len();
+    let mut gone: SmallVec<[(usize, usize); PER_WRITE]> = SmallVec::new();
+    for Place { indexed_ms, end } in &found {
         let field = names.get(begin..*end).unwrap_or_default();
-        begin = *end;
         row.truncate(prefix.len());
         push_member(&mut row, hash64(seed, field), field);
-        cx.delete(DATA, &row);
-        cx.delete(FIELD_EXPIRE, &hash::due(prefix, *at_ms, field));
+        let stored = cx.get(DATA, &row)?.ok_or(Error::Damaged("an expiry without a field"))?;
+        let (head, len) = hash::Head::decode(cx.bytes(stored))?;
+        cx.delete(FIELD_EXPIRE, &hash::due(prefix, *indexed_ms, field));
+        if head.expire_at_ms <= until_ms {
+            cx.delete(DATA, &row);
+            gone.push((begin, *end));
+        } else {
+            let head = hash::Head { indexed_ms: head.expire_at_ms, ..head };
+            let value = stored.behind(len);
+            cx.lend(|cx, arena| cx.put(DATA, &row, &[head.encode().as_slice(), value.of(arena)]));
+            cx.put(FIELD_EXPIRE, &hash::due(prefix, head.expire_at_ms, field), &[]);
+            next_ms = if next_ms == 0 { head.expire_at_ms } else { next_ms.min(head.expire_at_ms) };
+        }
+        cx.arena().truncate(mark);
+        begin = *end;
     }
-    if !found.is_empty() {
-        let starts = std::iter::once(0).chain(found.iter().map(|(_, end)| *end));
-        let fields = starts.zip(&found).map(|(begin, (_, end))| names.get(begin..*end).unwrap_or_default());
+    if !gone.is_empty() {
+        let fields = gone.iter().map(|(begin, end)| names.get(*begin..*end).unwrap_or_default());
         announce(cx, of, fields);
     }
-    Ok(Taken { fields: found.len() as u64, next_ms })
+    Ok(Taken { fields: gone.len() as u64, places: found.len() as u64, next_ms })
+}
+
+/// Shows whether each field at a place of the index that is due has expired, until `each` breaks. At most `limit` of
+/// them. How many were shown.
+pub fn each_due(
+    cx: &impl View,
+    prefix: &[u8],
+    from_ms: u64,
+    limit: usize,
+    each: &mut dyn FnMut(bool) -> ControlFlow<()>,
+) -> Result<usize> {
+    let (now_ms, seed) = (cx.env().now_ms, cx.env().keyspace.seed);
+    let (start, end) =
+        (hash::due_position(prefix, from_ms), hash::due_position(prefix, now_ms.saturating_add(1)));
+    let mut field_row = RowKey::from_slice(prefix);
+    let mut shown = 0;
+    let mut failed: Option<Error> = None;
+    cx.scan_each(FIELD_EXPIRE, &start, &end, limit, &mut |row, _| {
+        let is_expired = hash::read_due(row.get(prefix.len()..).unwrap_or_default())
+            .map_err(Error::from)
+            .and_then(|(_, field)| {
+                field_row.truncate(prefix.len());
+                push_member(&mut field_row, hash64(seed, field), field);
+                let mut is_expired = Ok(true);
+                cx.get_each(DATA, &[&field_row], &mut |_, value| {
+                    is_expired = value.map_or(Ok(true), |value| {
+                        hash::Head::decode(value).map(|(head, _)| head.is_expired(now_ms))
+                    });
+                })?;
+                Ok(is_expired?)
+            });
+        match is_expired {
+            Ok(is_expired) => {
+                shown += 1;
+                each(is_expired)
+            }
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    failed.map_or(Ok(shown), Err)
 }
 
 /// Tells of fields that were removed because their time had come: on TairHash's channel, and as an event.

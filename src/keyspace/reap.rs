@@ -81,6 +81,8 @@ pub struct Reaped {
     /// The logical database.
     pub db: u16,
     pub fields: u64,
+    /// Places of the index that were looked at.
+    pub places: u64,
     /// When the oldest of them was due, at the latest.
     pub oldest_ms: u64,
     /// When the next field is due; 0 where no other field expires.
@@ -112,7 +114,8 @@ pub fn reap_fields(
     let prefix = entry::element_prefix(found, hash.version);
     let taken = fields::take_due(cx, found, &prefix, (oldest_ms, now_ms), limit)?;
     hash.put(cx, found, &taken)?;
-    Ok(Reaped { fields: taken.fields, oldest_ms, next_ms: taken.next_ms, ..reaped })
+    let Taken { fields, places, next_ms } = taken;
+    Ok(Reaped { fields, places, oldest_ms, next_ms, ..reaped })
 }
 
 /// The metadata of a hash with fields that expire.

@@ -2,7 +2,6 @@
 
 use super::options::{EX, Knows, Options, whole};
 use crate::dispatch::args::Args;
-use crate::encoding::hash::Head;
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Event, View as _, WriteCx};
 use crate::number;
@@ -102,7 +101,7 @@ pub fn exhsetver(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let old = hash.look_up(cx, field)?;
     let live = old.live();
     if let Some(head) = live {
-        hash.restamp(cx, field, &old, Head { version, ..head });
+        hash.restamp(cx, field, &old, (head.expire_at_ms, version));
     }
     hash.save(cx)?;
     Ok(Reply::flag(live.is_some()))

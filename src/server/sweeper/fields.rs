@@ -64,7 +64,7 @@ pub fn reap_hash(
         let reaped = lane.transact(&stripes, 0, |cx| reap::reap_fields(cx, (db, key), row, PER_STEP))?;
         row = None;
         note(lane, &reaped);
-        let is_due = reaped.fields == PER_STEP as u64 && reaped.next_ms <= lane.node.clock.now_ms();
+        let is_due = reaped.places == PER_STEP as u64 && reaped.next_ms <= lane.node.clock.now_ms();
         if !is_due {
             return Ok(None);
         }

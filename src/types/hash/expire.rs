@@ -67,7 +67,7 @@ pub fn set_expiry(
         hash.delete(cx, field, old);
         return Expiry::Deleted;
     }
-    hash.restamp(cx, field, old, Head { expire_at_ms: at_ms, version: Check::None.next(Some(head)) });
+    hash.restamp(cx, field, old, (at_ms, Check::None.next(Some(head))));
     Expiry::Changed
 }
 
@@ -77,7 +77,7 @@ pub fn persist(cx: &mut WriteCx<'_>, hash: &mut Hash<'_>, (field, old): (&[u8], 
         None => Expiry::NoField,
         Some(Head { expire_at_ms: 0, .. }) => Expiry::Never,
         Some(head) => {
-            hash.restamp(cx, field, old, Head { expire_at_ms: 0, ..head });
+            hash.restamp(cx, field, old, (0, head.version));
             Expiry::Changed
         }
     }
@@ -95,6 +95,6 @@ pub fn set_expiry_checked(
     let Some(head) = old.live() else { return Ok(false) };
     check.admit(Some(head))?;
     let expire_at_ms = at_ms.max(cx.env.now_ms);
-    hash.restamp(cx, field, old, Head { expire_at_ms, version: check.next(Some(head)) });
+    hash.restamp(cx, field, old, (expire_at_ms, check.next(Some(head))));
     Ok(true)
 }

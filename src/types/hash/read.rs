@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::encoding::Malformed;
 use crate::encoding::hash::{self, Expiring, Head};
 use crate::encoding::meta::Kind;
-use crate::encoding::{FIELD_EXPIRE, Malformed};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Place, View};
+use crate::keyspace::{Env, Place, View, fields};
 use crate::reply::Span;
 use crate::types::collection::{Collection, Element, page};
 
@@ -85,15 +85,13 @@ fn due(cx: &impl View, all: &Collection<'_>) -> Result<u64> {
     if !expiring.may_be_due(env.now_ms) {
         return Ok(0);
     }
-    let start = hash::due_position(all.prefix(), expiring.earliest_ms);
-    let end = hash::due_position(all.prefix(), env.now_ms.saturating_add(1));
     let limit = if env.place == Place::IoThread { Env::LIGHT_ROWS + 1 } else { usize::MAX };
     let mut count = 0;
-    cx.scan_each(FIELD_EXPIRE, &start, &end, limit, &mut |_, _| {
-        count += 1;
+    let shown = fields::each_due(cx, all.prefix(), expiring.earliest_ms, limit, &mut |is_expired| {
+        count += u64::from(is_expired);
         ControlFlow::Continue(())
     })?;
-    if count == limit { Err(Error::Offload) } else { Ok(count as u64) }
+    if shown == limit { Err(Error::Offload) } else { Ok(count) }
 }
 
 /// Takes elements apart for [`Visit`]; what cannot be read is an error in the end.

@@ -39,7 +39,8 @@ fn check(kit: &mut Kit, key: &str) {
     let mut expected: Vec<(u64, Vec<u8>)> = rows
         .iter()
         .filter(|(_, head)| head.expire_at_ms != 0)
-        .map(|(field, head)| (head.expire_at_ms, field.clone()))
+        .inspect(|(_, head)| assert!(head.indexed_ms != 0 && head.indexed_ms <= head.expire_at_ms))
+        .map(|(field, head)| (head.indexed_ms, field.clone()))
         .collect();
     expected.sort();
     let mut first = Vec::new();
@@ -181,7 +182,7 @@ fn reap_all(kit: &mut Kit, limit: usize) -> u64 {
                     .unwrap();
                 row = None;
                 total += reaped.fields;
-                if reaped.fields < limit as u64 {
+                if reaped.places < limit as u64 {
                     break;
                 }
             }
@@ -208,6 +209,32 @@ fn the_reaper_removes_what_is_due_and_nothing_else() {
         assert_eq!(run(&mut kit, "HGETALL h | DBSIZE"), r#"["e" "1"] | :1"#);
         assert_eq!(reap_all(&mut kit, limit), 0);
     }
+}
+
+#[test]
+fn an_expiry_that_is_put_off_moves_when_its_place_is_due() {
+    let mut kit = Kit::new();
+    run(&mut kit, "HSETEX h PX 10 FIELDS 2 a 1 b 1 | HSETEX g PX 10 FIELDS 1 a 1");
+    run(&mut kit, "HSETEX h PX 500 FIELDS 1 a 2 | HEXPIRE g 500 FIELDS 1 a");
+    let indexed = |kit: &mut Kit, field: &[u8]| rows(kit, "h")[field].indexed_ms;
+    assert_eq!(indexed(&mut kit, b"a"), indexed(&mut kit, b"b"), "nothing was moved");
+    kit.pass_ms(10);
+    assert_eq!(
+        run(&mut kit, "HLEN h | HKEYS h | EXISTS g | HLEN g | EXISTS h"),
+        r#":1 | ["a"] | :1 | :1 | :1"#
+    );
+    assert_eq!(reap_all(&mut kit, 2), 1);
+    check(&mut kit, "h");
+    check(&mut kit, "g");
+    assert_eq!(rows(&mut kit, "h")[&b"a"[..]].indexed_ms, rows(&mut kit, "h")[&b"a"[..]].expire_at_ms);
+    assert_eq!(run(&mut kit, "HLEN h | HLEN g | HPEXPIRE h 3 FIELDS 1 a"), ":1 | :1 | [:1]");
+    kit.pass_ms(3);
+    assert_eq!(run(&mut kit, "HLEN h | EXISTS h"), ":0 | :0");
+    assert_eq!(reap_all(&mut kit, 2), 1);
+    kit.pass_ms(500_000);
+    assert_eq!(run(&mut kit, "EXISTS g"), ":0");
+    assert_eq!(reap_all(&mut kit, 2), 1);
+    assert_eq!(kit.run("DBSIZE"), ":0");
 }
 
 #[test]

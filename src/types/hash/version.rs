@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn versions_are_checked_against_what_is_there() {
-        let at = |version| Some(Head { expire_at_ms: 0, version });
+        let at = |version| Some(Head { version, ..Head::PLAIN });
         for (check, old, admitted, next) in [
             (Check::None, None, true, 1),
             (Check::None, at(1), true, 2),

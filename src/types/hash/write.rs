@@ -110,47 +110,59 @@ impl<'k> Hash<'k> {
             Ttl::Keep => live.map_or(0, |head| head.expire_at_ms),
             Ttl::At(at_ms) => at_ms,
         };
-        let head = Head { expire_at_ms, version: check.next(live) };
+        let indexed_ms = self.index(cx, field, old, expire_at_ms);
+        let head = Head { expire_at_ms, indexed_ms, version: check.next(live) };
         self.all.put_here(cx, &[head.encode().as_slice(), value], old.head.is_none());
-        self.replaced(cx, field, old, expire_at_ms);
     }
 
     /// Gives the field that was looked up, and exists, another expiry and version; its value stays.
-    pub fn restamp(&mut self, cx: &mut WriteCx<'_>, field: &[u8], old: &Old, head: Head) {
+    pub fn restamp(
+        &mut self,
+        cx: &mut WriteCx<'_>,
+        field: &[u8],
+        old: &Old,
+        (expire_at_ms, version): (u64, u64),
+    ) {
+        let indexed_ms = self.index(cx, field, old, expire_at_ms);
+        let head = Head { expire_at_ms, indexed_ms, version };
         let (all, value) = (&mut self.all, old.value);
         cx.lend(|cx, arena| all.put_here(cx, &[head.encode().as_slice(), value.of(arena)], false));
-        self.replaced(cx, field, old, head.expire_at_ms);
     }
 
     /// Deletes the field that was looked up; whether it existed.
     pub fn delete(&mut self, cx: &mut WriteCx<'_>, field: &[u8], old: &Old) -> bool {
         if old.head.is_some() {
             self.all.delete_here(cx);
-            self.replaced(cx, field, old, 0);
+            self.index(cx, field, old, 0);
         }
         old.is_live
     }
 
-    /// Moves the field's place in the index. A row that was there although its time had come has gone by now.
+    /// Sees to the field's place in the index, and returns it. An expiry that is put off leaves it where it is: whoever
+    /// comes there looks at the field. A row that was there although its time had come has gone by now.
     #[inline]
-    fn replaced(&mut self, cx: &mut WriteCx<'_>, field: &[u8], old: &Old, after_ms: u64) {
-        let before_ms = old.head.map_or(0, |head| head.expire_at_ms);
-        if before_ms == after_ms {
-            return;
+    fn index(&mut self, cx: &mut WriteCx<'_>, field: &[u8], old: &Old, expire_at_ms: u64) -> u64 {
+        let before_ms = old.head.map_or(0, |head| head.indexed_ms);
+        if before_ms == 0 && expire_at_ms == 0 {
+            return 0;
         }
         if before_ms != 0 {
+            if old.is_live && before_ms <= expire_at_ms {
+                return before_ms;
+            }
             cx.delete(FIELD_EXPIRE, &hash::due(self.all.prefix(), before_ms, field));
             self.expiring.fields = self.expiring.fields.saturating_sub(1);
             if !old.is_live {
                 self.expired(cx, field);
             }
         }
-        if after_ms != 0 {
-            cx.put(FIELD_EXPIRE, &hash::due(self.all.prefix(), after_ms, field), &[]);
+        if expire_at_ms != 0 {
+            cx.put(FIELD_EXPIRE, &hash::due(self.all.prefix(), expire_at_ms, field), &[]);
             let Expiring { fields, earliest_ms } = self.expiring;
-            let earliest_ms = if fields == 0 { after_ms } else { earliest_ms.min(after_ms) };
+            let earliest_ms = if fields == 0 { expire_at_ms } else { earliest_ms.min(expire_at_ms) };
             self.expiring = Expiring { fields: fields + 1, earliest_ms };
         }
+        expire_at_ms
     }
 
     /// A field has been removed because its time had come.
