@@ -184,6 +184,7 @@ fn bitop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     }
     let mut operands = Vec::with_capacity(args.left());
     for found in entry::find_each(cx, args.rest())? {
+        entry::tell_miss(cx, &found);
         operands.push(string::value(&found)?);
     }
     let to = entry::find(cx, to)?;

@@ -120,14 +120,14 @@ fn sort_and_store(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let Options { request, gets, store } = options(&cx.env, args, true)?;
     let target = store.ok_or(Error::Syntax)?;
-    let elements = sort::sort(&mut cx.sources(), key, &request, gets.len())?;
+    let elements = sort::sort(&mut cx.unlocked_sources(), key, &request, gets.len())?;
     let found = entry::find(cx, target)?;
     let mut draft = Draft::begin(cx, found, (elements.len() * gets.len().max(1)) as u64)?;
     let mut values = Strings::default();
     for step in sort::steps(&elements) {
         values.clear();
         let keep = &mut |value: Option<&[u8]>| values.push(value.unwrap_or_default());
-        sort::each_value(&mut cx.sources(), &elements, step, &gets, keep)?;
+        sort::each_value(&mut cx.unlocked_sources(), &elements, step, &gets, keep)?;
         values.iter().try_for_each(|value| draft.push(cx, value))?;
     }
     let len = draft.finish(cx, 0)?;

@@ -14,7 +14,7 @@ use super::spec::{KeyFlags, ReadFn, Run, WriteFn};
 use crate::encoding::slot;
 use crate::error::{Error, Result};
 use crate::keyspace::{
-    Env, Limits, Located, Notes, Place, ReadCx, Source, Tally, WriteCx, draws, reap, stripe_of,
+    Env, Limits, Located, Notes, Place, ReadCx, Source, Tally, View as _, WriteCx, draws, reap, stripe_of,
 };
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
@@ -110,7 +110,7 @@ impl Lane {
             }
             Err(error) => {
                 self.answer(call, Err(&error), out);
-                Ran::Replied { wrote: false }
+                Ran::Replied { wrote: self.settle(Patience::Short, Wait::Never) }
             }
         }
     }
@@ -137,7 +137,7 @@ impl Lane {
             }
             Err(error) => {
                 self.answer(call, Err(&error), out);
-                false
+                self.settle(Patience::Unlimited, Wait::Allowed)
             }
         }
     }
@@ -157,10 +157,11 @@ impl Lane {
         for (db, key) in expired {
             let stripes = StripeSet::of(&key);
             let Some(_held) = node.locks.many(&stripes, Mode::Exclusive, patience) else { continue };
-            let Ok(env) = node.own_env(db.logical, node.clock.now_ms(), *random) else { continue };
-            let reaped = write(node, counters, arena, env, (wait, None), |cx| reap::reap_met(cx, db, &key));
+            let Ok(env) = node.own_env(db, node.clock.now_ms(), *random) else { continue };
+            let how = (wait, None, &mut Notes::default());
             // What fails here is the sweeper's.
-            wrote |= reaped.is_ok_and(|(_, (dirty, _))| dirty);
+            let reaped = write(node, counters, arena, env, how, |cx| reap::reap_met(cx, &key));
+            wrote |= reaped.is_ok_and(|(_, dirty)| dirty);
         }
         if !told.is_empty() {
             node.pubsub.tell(node.pubsub.to_note(), &told);
@@ -239,16 +240,12 @@ impl Lane {
         match call.run() {
             Run::Read(handler) => {
                 let source = Source::Live(node.engine.begin_read(wait));
-                let reply;
-                (reply, *notes) = read(counters, arena, env, source, handler, args)?;
-                Ok(Some((reply, false)))
+                let cx = ReadCx::new(env, source, arena);
+                read(counters, cx, handler, args, notes).map(|reply| Some((reply, false)))
             }
             Run::Write(handler) => {
-                let done = write(node, counters, arena, env, (wait, None), |cx| handler(cx, args));
-                done.map(|(reply, (wrote, noted))| {
-                    *notes = noted;
-                    Some((reply, wrote))
-                })
+                let how = (wait, None, notes);
+                write(node, counters, arena, env, how, |cx| handler(cx, args)).map(Some)
             }
             Run::Session(_) | Run::Container => Err(Error::Damaged("a command without a handler")),
         }
@@ -264,9 +261,8 @@ impl Lane {
             (node.engine.snapshot()?, env)
         };
         let args = Args::new(call.words, call.named);
-        let reply;
-        (reply, *notes) = read(counters, arena, env, Source::Snapshot(&snapshot), handler, args)?;
-        Ok(reply)
+        let cx = ReadCx::new(env, Source::Snapshot(&snapshot), arena);
+        read(counters, cx, handler, args, notes)
     }
 
     /// A long write holds the locks of what it only reads until it has a snapshot of them.
@@ -284,10 +280,8 @@ impl Lane {
         }
         held.keep_only(&written);
         let args = Args::new(call.words, call.named);
-        let how = (Wait::Allowed, Some(&snapshot));
-        let (reply, (wrote, noted)) = write(node, counters, arena, env, how, |cx| handler(cx, args))?;
-        *notes = noted;
-        Ok((reply, wrote))
+        let how = (Wait::Allowed, Some(&snapshot), notes);
+        write(node, counters, arena, env, how, |cx| handler(cx, args))
     }
 
     /// Runs something of the server's own, not a client's command, in a transaction: under the stripes given, with
@@ -314,7 +308,8 @@ impl Lane {
         let Lane { node, counters, arena, random, .. } = self;
         let _held = node.locks.many(stripes, Mode::Exclusive, Patience::Unlimited);
         let env = node.own_env(db, now_ms, *random)?;
-        write(node, counters, arena, env, (Wait::Allowed, None), work).map(|(value, _)| value)
+        let how = (Wait::Allowed, None, &mut Notes::default());
+        write(node, counters, arena, env, how, work).map(|(value, _)| value)
     }
 
     /// As [`Lane::transact`], reading only and without locks.
@@ -373,63 +368,78 @@ impl Node {
 
 fn read(
     counters: &ThreadCounters,
-    arena: &mut Vec<u8>,
-    env: Env<'_>,
-    source: Source<'_>,
+    mut cx: ReadCx<'_>,
     handler: ReadFn,
     args: Args<'_>,
-) -> Result<(Reply, Notes)> {
-    arena.clear();
-    let mut cx = ReadCx::new(env, source, arena);
-    let reply = handler(&mut cx, args)?;
-    let (tally, notes) = cx.finish();
-    count(counters, tally);
-    Ok((reply, notes))
+    notes: &mut Notes,
+) -> Result<Reply> {
+    cx.arena().clear();
+    let reply = handler(&mut cx, args);
+    let (tally, noted) = cx.finish();
+    *notes = noted;
+    if reply.is_ok() {
+        count(counters, tally);
+    }
+    reply
 }
 
-/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written, and what is still to be
-/// seen to. Sources are read from the snapshot, if there is one.
+/// Whether to wait, where sources are read from if not from the transaction, and where to put what is not told with the
+/// commit.
+type How<'h> = (Wait, Option<&'h AnySnapshot>, &'h mut Notes);
+
+/// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written.
 fn write<T>(
     node: &Node,
     counters: &ThreadCounters,
     arena: &mut Vec<u8>,
     env: Env<'_>,
-    (wait, snapshot): (Wait, Option<&AnySnapshot>),
+    (wait, snapshot, notes): How<'_>,
     mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
-) -> Result<(T, (bool, Notes))> {
+) -> Result<(T, bool)> {
     let mut conflicts = 0;
     loop {
         arena.clear();
         let txn = node.engine.begin_write(wait);
         let mut cx = WriteCx::new(env, txn, Some(&node.engine), arena).reading(snapshot);
-        let done = work(&mut cx).and_then(|value| {
-            let (txn, mut effects, tally) = cx.finish();
-            let dirty = txn.is_dirty();
-            if dirty {
-                let told = std::mem::take(&mut effects.notes.told);
-                if told.is_empty() {
-                    txn.commit()?;
-                } else {
-                    node.pubsub.commit(env.events, &told, || txn.commit())?;
+        let worked = work(&mut cx);
+        let (txn, mut effects, tally) = cx.finish();
+        let done = match worked {
+            Ok(value) => {
+                let dirty = txn.is_dirty();
+                let told = if dirty { std::mem::take(&mut effects.notes.told) } else { Vec::new() };
+                let committed = match dirty {
+                    false => Ok(()),
+                    true if told.is_empty() => txn.commit().map(|_| ()),
+                    true => node.pubsub.commit(env.events, &told, || txn.commit()).map(|_| ()),
+                };
+                committed.map(|()| (value, dirty)).map_err(Error::from)
+            }
+            Err(error) => {
+                effects.notes = effects.notes.of_refusal();
+                Err(error)
+            }
+        };
+        match done {
+            Ok((value, dirty)) => {
+                *notes = effects.notes;
+                if !effects.remapped.is_empty() {
+                    node.keyspace.databases.apply(&effects.remapped);
                 }
-                node.keyspace.databases.apply(&effects.remapped);
                 if !effects.dead.is_empty() {
                     node.keyspace.garbage.add(effects.dead);
                 }
-            }
-            Ok((value, dirty, tally, effects.notes))
-        });
-        match done {
-            Ok((value, dirty, tally, notes)) => {
                 count(counters, tally);
                 if tally.expired_fields != 0 {
                     node.keyspace.fields.expired_passively(env.db.logical, u64::from(tally.expired_fields));
                 }
                 counters.writes.add(u64::from(dirty));
-                return Ok((value, (dirty, notes)));
+                return Ok((value, dirty));
             }
             Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => conflicts += 1,
-            Err(error) => return Err(error),
+            Err(error) => {
+                *notes = effects.notes;
+                return Err(error);
+            }
         }
     }
 }

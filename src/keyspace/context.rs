@@ -280,7 +280,13 @@ impl<'a> WriteCx<'a> {
     /// The keys that a command reads in order to write others. Where much is read they are those of a snapshot, and
     /// their locks are not held: what is read otherwise may have changed since.
     pub fn sources(&mut self) -> Sources<'_, 'a> {
-        Sources(self)
+        let are_locked = self.snapshot.is_none();
+        Sources(self, are_locked)
+    }
+
+    /// As [`WriteCx::sources`], with keys that nobody locked among them.
+    pub fn unlocked_sources(&mut self) -> Sources<'_, 'a> {
+        Sources(self, false)
     }
 
     /// Puts an element row. Metadata rows go through [`super::entry`].
@@ -319,8 +325,8 @@ impl<'a> WriteCx<'a> {
     }
 }
 
-/// See [`WriteCx::sources`].
-pub struct Sources<'c, 'a>(&'c mut WriteCx<'a>);
+/// See [`WriteCx::sources`]. Whether the locks of all of them are held.
+pub struct Sources<'c, 'a>(&'c mut WriteCx<'a>, bool);
 
 impl View for Sources<'_, '_> {
     fn env(&self) -> &Env<'_> {
@@ -343,8 +349,10 @@ impl View for Sources<'_, '_> {
         &mut self.0.effects.notes
     }
 
-    /// Locks of sources may have been let go, or never held.
     fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
+        if self.1 {
+            return entry::expire(self.0, found);
+        }
         remember_expired(self, found.db, found.key);
         Ok(())
     }

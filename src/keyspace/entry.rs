@@ -202,7 +202,8 @@ impl Entry<'_> {
     }
 }
 
-/// Looks many keys up at once, each counted as a hit or a miss.
+/// Looks many keys up at once, each counted as a hit or a miss. Of misses the caller tells with [`tell_miss`], when it comes to
+/// them.
 pub fn find_each<'k>(
     cx: &mut impl View,
     keys: impl Iterator<Item = &'k [u8]> + Clone,
@@ -236,7 +237,7 @@ pub fn find_each<'k>(
             // Again by itself: it may be named twice, and be gone by now.
             *entry = find_in(cx, db, entry.key)?;
         }
-        tally(cx, entry);
+        count_find(cx, entry);
     }
     Ok(found)
 }
@@ -244,7 +245,8 @@ pub fn find_each<'k>(
 /// As [`find`], counted as a hit or a miss: what GET-like commands use.
 pub fn find_counted<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     let entry = find(cx, key)?;
-    tally(cx, &entry);
+    count_find(cx, &entry);
+    tell_miss(cx, &entry);
     Ok(entry)
 }
 
@@ -255,9 +257,9 @@ pub fn find_aside<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     Ok(entry)
 }
 
+/// Tells of a key that was looked for and is not there.
 #[inline]
-fn tally(cx: &mut impl View, entry: &Entry<'_>) {
-    count_find(cx, entry);
+pub fn tell_miss(cx: &mut impl View, entry: &Entry<'_>) {
     if !entry.live {
         missed(cx, entry.key);
     }

@@ -64,7 +64,7 @@ pub struct Notes {
     /// In the order in which it happened.
     pub told: Vec<Note>,
     /// Keys that were read, or would have been, if their time had not come: to be removed by whoever may write.
-    pub expired: Vec<(Db, Box<[u8]>)>,
+    pub expired: Vec<(u16, Box<[u8]>)>,
 }
 
 /// Expired keys that one command remembers; the sweeper finds the others.
@@ -74,6 +74,21 @@ impl Notes {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.told.is_empty() && self.expired.is_empty()
+    }
+
+    /// What remains of them when the command was refused in the end: keys that were looked for were not there, and those whose
+    /// time had come are still to be removed.
+    pub fn of_refusal(self) -> Notes {
+        let Notes { told, mut expired } = self;
+        let told = told.into_iter().filter_map(|note| match note {
+            Note::Key { event: Event::EXPIRED, db, key, .. } => {
+                expired.push((db, key));
+                None
+            }
+            Note::Key { event: Event::KEY_MISS, .. } => Some(note),
+            _ => None,
+        });
+        Notes { told: told.collect(), expired }
     }
 
     pub fn clear(&mut self) {
@@ -178,7 +193,7 @@ pub(super) fn remember_expired(cx: &mut impl View, db: Db, key: &[u8]) {
     let wanted = cx.env().events.contains(Events::EXPIRED);
     let notes = cx.notes();
     if wanted && notes.expired.len() < MAX_EXPIRED {
-        notes.expired.push((db, key.into()));
+        notes.expired.push((db.logical, key.into()));
     }
 }
 

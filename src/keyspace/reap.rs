@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::context::{Db, View, WriteCx};
+use super::context::{View, WriteCx};
 use super::drop::Place;
 use super::entry::{self, Entry};
 use super::events::Event;
@@ -65,13 +65,9 @@ pub fn reap(cx: &mut WriteCx<'_>, due: &Due) -> Result<bool> {
 }
 
 /// Removes a key that somebody met, if its time has come. Whether it had.
-pub fn reap_met(cx: &mut WriteCx<'_>, db: Db, key: &[u8]) -> Result<bool> {
-    // The database may have got another number meanwhile.
-    let Some(db) = cx.env.keyspace.databases.get(db.logical).filter(|now| *now == db) else {
-        return Ok(false);
-    };
+pub fn reap_met(cx: &mut WriteCx<'_>, key: &[u8]) -> Result<bool> {
     let before = cx.tally().expired;
-    entry::find_in(cx, db, key)?;
+    entry::find(cx, key)?;
     Ok(cx.tally().expired > before)
 }
 

@@ -59,6 +59,7 @@ impl<'a> Pattern<'a> {
         let found = entry::find_each(cx, keys.iter())?;
         let base = cx.arena().len();
         for entry in found {
+            entry::tell_miss(cx, &entry);
             let value = match field {
                 Some(field) => field_of(cx, entry, field)?,
                 None => string_of(cx, &entry)?,

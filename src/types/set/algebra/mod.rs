@@ -58,7 +58,11 @@ fn find<'k>(
 ) -> Result<Vec<Option<Collection<'k>>>> {
     cx.env().light_or_offload(keys.len(), Env::LIGHT_ROWS)?;
     let found = entry::find_each(cx, keys)?;
-    found.into_iter().map(|found| Collection::of(cx, found, Kind::Set)).collect()
+    let sets = found.into_iter().map(|found| {
+        entry::tell_miss(cx, &found);
+        Collection::of(cx, found, Kind::Set)
+    });
+    sets.collect()
 }
 
 /// Counts the members of a result, up to a limit. No more is read than that takes.
