@@ -183,8 +183,8 @@ fn bitop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Err(Error::reply("ERR BITOP NOT must be called with a single source key."));
     }
     let mut operands = Vec::with_capacity(args.left());
-    for found in entry::find_each(cx, args.rest())? {
-        entry::tell_miss(cx, &found);
+    for mut found in entry::find_each(cx, args.rest())? {
+        entry::meet(cx, &mut found)?;
         operands.push(string::value(&found)?);
     }
     let to = entry::find(cx, to)?;

@@ -202,8 +202,8 @@ impl Entry<'_> {
     }
 }
 
-/// Looks many keys up at once, each counted as a hit or a miss. Of misses the caller tells with [`tell_miss`], when it comes to
-/// them.
+/// Looks many keys up at once, each counted as a hit or a miss. The caller calls [`meet`] when it comes
+/// to them.
 pub fn find_each<'k>(
     cx: &mut impl View,
     keys: impl Iterator<Item = &'k [u8]> + Clone,
@@ -233,10 +233,6 @@ pub fn find_each<'k>(
         if let Some(span) = span {
             entry.judge(cx, Meta::decode(cx.bytes(span), span)?)?;
         }
-        if entry.has_lapsed() {
-            // Again by itself: it may be named twice, and be gone by now.
-            *entry = find_in(cx, db, entry.key)?;
-        }
         count_find(cx, entry);
     }
     Ok(found)
@@ -257,9 +253,18 @@ pub fn find_aside<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     Ok(entry)
 }
 
-/// Tells of a key that was looked for and is not there.
+/// One of many keys that were looked up together has its turn: what has expired is removed, and a miss is told.
+pub fn meet(cx: &mut impl View, entry: &mut Entry<'_>) -> Result<()> {
+    if entry.has_lapsed() {
+        // Again by itself: it may be named twice, and be gone by now.
+        *entry = find_in(cx, entry.db, entry.key)?;
+    }
+    tell_miss(cx, entry);
+    Ok(())
+}
+
 #[inline]
-pub fn tell_miss(cx: &mut impl View, entry: &Entry<'_>) {
+fn tell_miss(cx: &mut impl View, entry: &Entry<'_>) {
     if !entry.live {
         missed(cx, entry.key);
     }

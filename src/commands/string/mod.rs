@@ -189,8 +189,8 @@ fn bulk(cx: &mut impl View, found: &Entry<'_>) -> Result<Reply> {
 
 fn mget(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
     cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
-    let found = entry::find_each(cx, args.rest())?;
-    found.iter().for_each(|found| entry::tell_miss(cx, found));
+    let mut found = entry::find_each(cx, args.rest())?;
+    found.iter_mut().try_for_each(|found| entry::meet(cx, found))?;
     // What is no string counts as absent.
     let values: Vec<_> = found.iter().map(|found| string::value(found).ok().flatten()).collect();
     let total: u64 = values.iter().flatten().map(string::Value::len).sum();

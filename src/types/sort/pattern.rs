@@ -58,8 +58,8 @@ impl<'a> Pattern<'a> {
         let mark = cx.arena().len();
         let found = entry::find_each(cx, keys.iter())?;
         let base = cx.arena().len();
-        for entry in found {
-            entry::tell_miss(cx, &entry);
+        for mut entry in found {
+            entry::meet(cx, &mut entry)?;
             let value = match field {
                 Some(field) => field_of(cx, entry, field)?,
                 None => string_of(cx, &entry)?,

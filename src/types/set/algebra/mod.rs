@@ -58,8 +58,8 @@ fn find<'k>(
 ) -> Result<Vec<Option<Collection<'k>>>> {
     cx.env().light_or_offload(keys.len(), Env::LIGHT_ROWS)?;
     let found = entry::find_each(cx, keys)?;
-    let sets = found.into_iter().map(|found| {
-        entry::tell_miss(cx, &found);
+    let sets = found.into_iter().map(|mut found| {
+        entry::meet(cx, &mut found)?;
         Collection::of(cx, found, Kind::Set)
     });
     sets.collect()
