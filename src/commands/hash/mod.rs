@@ -24,6 +24,9 @@ const REMOVE: KeyFlags = KeyFlags::RW.or(KeyFlags::DELETE);
 const TAKE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE);
 
 const ANY_ORDER: &[&str] = &["nondeterministic_output_order"];
+/// Where the first field stands behind `EX time FIELDS n`, as it mostly does: it is only asked for ahead.
+const FIELD_BEHIND_TIME: u8 = 6;
+
 const WHOLE: &str = "O(N) where N is the number of fields.";
 const NAMED: &str = "O(N) where N is the number of fields that are named.";
 
@@ -165,6 +168,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(NAMED)
         .summary("Removes the expiry of fields."),
     write("hgetex", Arity::AtLeast(5), Keys::at(1, CHANGE), expire::hgetex)
+        .element_at(FIELD_BEHIND_TIME)
         .key_note("RW and UPDATE because it changes the TTL")
         .group(Group::Hash)
         .fast()
@@ -172,6 +176,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(NAMED)
         .summary("Returns the values of fields and sets or removes their expiry."),
     write("hsetex", Arity::AtLeast(6), Keys::at(1, UPDATE), expire::hsetex)
+        .element_at(FIELD_BEHIND_TIME)
         .group(Group::Hash)
         .denyoom()
         .fast()
@@ -188,6 +193,7 @@ pub const COMMANDS: &[Spec] = &[
 
 const fn expires(name: &'static str, run: WriteFn) -> Spec {
     write(name, Arity::AtLeast(6), Keys::at(1, UPDATE), run)
+        .element_at(5)
         .group(Group::Hash)
         .denyoom()
         .fast()
@@ -197,6 +203,7 @@ const fn expires(name: &'static str, run: WriteFn) -> Spec {
 
 const fn tells_expiry(name: &'static str, run: ReadFn) -> Spec {
     read(name, Arity::AtLeast(5), Keys::at(1, READ), run)
+        .element_at(4)
         .group(Group::Hash)
         .fast()
         .since("7.4.0")
