@@ -89,6 +89,12 @@ impl FilterContext {
         filter.dropped(space, key);
         Verdict::Drop
     }
+
+    fn dropped(&self, space: Space, key: &[u8]) {
+        if let Some(filter) = &self.filter {
+            filter.dropped(space, key);
+        }
+    }
 }
 
 struct StoreProbe<'a> {
@@ -167,6 +173,9 @@ impl SpaceFilter {
         if let Some((last, verdict)) = &self.last
             && last == group
         {
+            if *verdict == Verdict::Drop {
+                self.context.dropped(self.space, key);
+            }
             return *verdict;
         }
         let verdict = self.context.judge(self.space, key, value);
