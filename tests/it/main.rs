@@ -16,6 +16,7 @@
 mod backup;
 mod bits;
 mod check;
+mod churn;
 mod cluster;
 mod command;
 mod conn;
