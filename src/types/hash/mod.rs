@@ -1,7 +1,7 @@
 //! What a hash is: fields with values, each in a row of its own, with a version and perhaps an expiry.
 //!
 //! One stored type serves two vocabularies: H* and EXH*. Reading hides fields whose time has come ([`read`]); writing
-//! goes through [`Hash`], which keeps the index of expiries and the numbers in the metadata in step with the rows.
+//! goes through [`struct@Hash`], which keeps the index of expiries and the numbers in the metadata in step with the rows.
 //!
 //! Invariants: a field has a row in `field-expire` exactly if its own row has an expiry, at that time; the metadata
 //! counts these rows, and none of them is due before the time it names.
