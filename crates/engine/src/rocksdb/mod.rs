@@ -168,6 +168,11 @@ impl Inner {
             // Commits are refused: nothing is won by slowing who makes them.
             return 0.0;
         }
+        self.fullness()
+    }
+
+    /// How much of the dirty budget is taken.
+    fn fullness(&self) -> f32 {
         let dirty = self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
         dirty as f32 / self.dirty_limit.load(Ordering::Relaxed).max(1) as f32
     }

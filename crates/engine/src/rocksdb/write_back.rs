@@ -56,7 +56,7 @@ impl Inner {
                 }
                 tracing::error!(%error, "cannot write rows back; trying again");
                 self.units.lock().error = Some(error);
-                self.is_stuck.store(self.pressure() >= 1.0, Ordering::Relaxed);
+                self.is_stuck.store(self.fullness() >= 1.0, Ordering::Relaxed);
                 self.unit_done.notify_all();
                 std::thread::park_timeout(RETRY_AFTER);
                 self.store.resume();
