@@ -61,7 +61,7 @@ fn wrong_arity(command: &Registered) -> Error {
     Error::Arity(command.full_name.clone().into())
 }
 
-/// Refuses what this session may not do, or the configuration forbids.
+/// Refuses what this connection may not do, or the configuration forbids.
 pub fn admit(command: &Registered, session: &Session, config: &Config, words: Words<'_>) -> Result<()> {
     // Without a password nobody has to give one, also who came while there was one.
     let locked = !session.authenticated && !config.requirepass.is_empty();
