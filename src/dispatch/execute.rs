@@ -34,6 +34,15 @@ pub struct Lane {
     random: u64,
     /// What it noted that is not told with its commit.
     notes: Notes,
+    pub crowding: Crowding,
+}
+
+/// How often commands meet at their keys' locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Crowding {
+    pub locked: u64,
+    /// And had to wait for it.
+    pub waited: u64,
 }
 
 /// A command on its way: what it is, its words, and whose it is.
@@ -80,7 +89,7 @@ pub enum Ran {
 impl Lane {
     pub fn new(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Lane {
         let random = RandomState::new().hash_one(node.started_ms);
-        Lane { node, counters, arena: Vec::new(), random, notes: Notes::default() }
+        Lane { node, counters, arena: Vec::new(), random, notes: Notes::default(), crowding: Crowding::default() }
     }
 
     /// A new random number for the command that runs next.
@@ -230,10 +239,13 @@ impl Lane {
         wait: Wait,
         place: Place,
     ) -> Result<Option<(Reply, bool)>> {
-        let Lane { node, counters, arena, random, notes } = self;
+        let Lane { node, counters, arena, random, notes, crowding } = self;
         notes.clear();
         let mode = if matches!(call.run(), Run::Write(_)) { Mode::Exclusive } else { Mode::Shared };
-        let Some((_held, located)) = lock(node, &call, mode, patience) else { return Ok(None) };
+        let locked = lock(node, &call, mode, patience);
+        crowding.locked += 1;
+        crowding.waited += u64::from(locked.as_ref().is_none_or(|(held, _)| held.waited()));
+        let Some((_held, located)) = locked else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
         let env = node.env(&call, place, *random, located).ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
@@ -253,7 +265,7 @@ impl Lane {
 
     /// A long read holds its locks only until it has a snapshot.
     fn read_snapshot(&mut self, call: Call<'_>, handler: ReadFn) -> Result<Reply> {
-        let Lane { node, counters, arena, random, notes } = self;
+        let Lane { node, counters, arena, random, notes, .. } = self;
         let (snapshot, env) = {
             let held = lock(node, &call, Mode::Shared, Patience::Unlimited);
             let (_held, located) = held.ok_or(Error::Offload)?;
@@ -267,7 +279,7 @@ impl Lane {
 
     /// A long write holds the locks of what it only reads until it has a snapshot of them.
     fn write_from_snapshot(&mut self, call: Call<'_>, handler: WriteFn) -> Result<(Reply, bool)> {
-        let Lane { node, counters, arena, random, notes } = self;
+        let Lane { node, counters, arena, random, notes, .. } = self;
         let held = lock(node, &call, Mode::Exclusive, Patience::Unlimited);
         let (mut held, located) = held.ok_or(Error::Offload)?;
         let env = node.env(&call, Place::Worker, *random, located).ok_or(Error::DbOutOfRange)?;

@@ -78,9 +78,15 @@ impl StripeSet {
 pub struct Held<'a> {
     shared: SmallVec<[(u16, RwLockReadGuard<'a, ()>); 1]>,
     exclusive: SmallVec<[(u16, RwLockWriteGuard<'a, ()>); 1]>,
+    /// Somebody else held one of them.
+    waited: bool,
 }
 
 impl Held<'_> {
+    pub fn waited(&self) -> bool {
+        self.waited
+    }
+
     /// Releases the other stripes.
     pub fn keep_only(&mut self, stripes: &StripeSet) {
         self.shared.retain(|(stripe, _)| stripes.contains(*stripe));
@@ -111,27 +117,30 @@ impl Locks {
         let Some(lock) = self.stripes.get(usize::from(stripe)) else { return false };
         match mode {
             Mode::Shared => {
-                let guard = acquire(patience, || lock.try_read(), |t| lock.try_read_for(t), || lock.read());
+                let guard = lock.try_read().or_else(|| {
+                    held.waited = true;
+                    wait(patience, || lock.try_read(), |t| lock.try_read_for(t), || lock.read())
+                });
                 guard.map(|guard| held.shared.push((stripe, guard))).is_some()
             }
             Mode::Exclusive => {
-                let guard =
-                    acquire(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write());
+                let guard = lock.try_write().or_else(|| {
+                    held.waited = true;
+                    wait(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write())
+                });
                 guard.map(|guard| held.exclusive.push((stripe, guard))).is_some()
             }
         }
     }
 }
 
-fn acquire<G>(
+/// For a lock that somebody else holds.
+fn wait<G>(
     patience: Patience,
     attempt: impl Fn() -> Option<G>,
     timed: impl Fn(Duration) -> Option<G>,
-    wait: impl Fn() -> G,
+    sleep: impl Fn() -> G,
 ) -> Option<G> {
-    if let Some(guard) = attempt() {
-        return Some(guard);
-    }
     for _ in 0..SPINS {
         std::hint::spin_loop();
         if let Some(guard) = attempt() {
@@ -140,7 +149,7 @@ fn acquire<G>(
     }
     match patience {
         Patience::Short => timed(PATIENCE),
-        Patience::Unlimited => Some(wait()),
+        Patience::Unlimited => Some(sleep()),
     }
 }
 
@@ -163,11 +172,23 @@ mod tests {
         let locks = Locks::default();
         let first = locks.one(3, Mode::Shared, Patience::Short);
         assert!(first.is_some());
-        assert!(locks.one(3, Mode::Shared, Patience::Short).is_some());
+        assert!(locks.one(3, Mode::Shared, Patience::Short).is_some_and(|held| !held.waited()));
         assert!(locks.one(3, Mode::Exclusive, Patience::Short).is_none());
         assert!(locks.one(4, Mode::Exclusive, Patience::Short).is_some());
         drop(first);
         assert!(locks.many(&StripeSet::ALL, Mode::Exclusive, Patience::Short).is_some());
+    }
+
+    #[test]
+    fn whoever_waited_knows() {
+        let locks = Locks::default();
+        let first = locks.one(3, Mode::Exclusive, Patience::Short);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| locks.one(3, Mode::Shared, Patience::Unlimited).map(|held| held.waited()));
+            std::thread::sleep(Duration::from_millis(50));
+            drop(first);
+            assert_eq!(second.join().expect("a thread"), Some(true));
+        });
     }
 
     #[test]

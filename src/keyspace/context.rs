@@ -193,6 +193,15 @@ pub trait View {
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()>;
 
+    /// As [`Read::nth`].
+    fn nth_with(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<usize>>;
+
     fn scan_each(
         &self,
         space: Space,
@@ -376,6 +385,19 @@ impl View for Sources<'_, '_> {
         }
     }
 
+    fn nth_with(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<usize>> {
+        match self.0.snapshot {
+            Some(snapshot) => Ok(snapshot.nth(space, range, rank, show)?),
+            None => self.0.nth_with(space, range, rank, show),
+        }
+    }
+
     fn scan_with(
         &self,
         space: Space,
@@ -449,6 +471,16 @@ macro_rules! view {
             ) -> Result<()> {
                 Ok(self.$source.scan(space, range, direction, limit, each)?)
             }
+
+            fn nth_with(
+                &self,
+                space: Space,
+                range: Range<'_>,
+                rank: usize,
+                show: &mut dyn FnMut(&[u8], &[u8]),
+            ) -> Result<Option<usize>> {
+                Ok(self.$source.nth(space, range, rank, show)?)
+            }
         }
     };
 }
@@ -491,6 +523,19 @@ impl Read for Source<'_> {
         match self {
             Source::Live(read) => read.scan(space, range, direction, limit, each),
             Source::Snapshot(snapshot) => snapshot.scan(space, range, direction, limit, each),
+        }
+    }
+
+    fn nth(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> tarn_engine::Result<Option<usize>> {
+        match self {
+            Source::Live(read) => read.nth(space, range, rank, show),
+            Source::Snapshot(snapshot) => snapshot.nth(space, range, rank, show),
         }
     }
 }

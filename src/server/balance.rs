@@ -1,11 +1,14 @@
 //! How many threads a load deserves. Connections begin on the first thread and stay together while it keeps up, so that
 //! one wait serves many of them; a thread that cannot keep up hands half of its connections on if a core has time for
-//! them, and a thread that has little to do gives its own back.
+//! them, and a thread that has little to do gives its own back. So does one whose commands keep waiting for those of the
+//! others: where all clients want the same key, threads take turns at it, and the turns cost more than they bring.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::io_thread::IoThread;
 use super::mailbox::Mailboxes;
+use crate::dispatch::execute::Crowding;
 use crate::node::Node;
 
 /// From here on a thread cannot keep up, in thousandths of its time.
@@ -19,6 +22,24 @@ const UNDERUSED: u32 = 800;
 /// all cores busy, a second thread takes from them what it gives: measured with one client and two cores, 0.97 us of
 /// CPU per GET became 1.26 us, and a third of the throughput went.
 const WORTHWHILE: u64 = 600;
+
+/// Share of the commands of one of two threads that may find their key's lock held by another before the
+/// two are better one: each of two threads then holds it for a third of its time.
+const CROWDED_BY_ONE: f64 = 0.3;
+const MOST_CROWDED: f64 = 0.9;
+/// Fewer commands than this say nothing.
+const CROWD: u64 = 100;
+/// How long a load that was crowded stays together.
+const CROWDED_MS: u64 = 10_000;
+
+/// Whether commands wait for each other so much that fewer threads would do better, of so many threads.
+fn is_crowded(before: Crowding, after: Crowding, threads: usize) -> bool {
+    let locked = after.locked.saturating_sub(before.locked);
+    let waited = after.waited.saturating_sub(before.waited);
+    let others = i32::try_from(threads.saturating_sub(1)).unwrap_or(i32::MAX);
+    let limit = (1.0 - (1.0 - CROWDED_BY_ONE).powi(others)).min(MOST_CROWDED);
+    locked >= CROWD && waited as f64 > locked as f64 * limit
+}
 
 /// The machine's processor time so far, in ticks of all cores together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +77,9 @@ impl CoreTime {
 
 /// The thread for a new connection.
 pub fn choose(mailboxes: &Mailboxes, node: &Node) -> usize {
+    if node.clock.now_ms() < mailboxes.crowded_until_ms.load(Ordering::Relaxed) {
+        return 0;
+    }
     let keeps_up = mailboxes.threads.iter().position(|thread| thread.busy() < OVERLOADED);
     let fewest = || (0..mailboxes.threads.len()).min_by_key(|thread| node.clients.on_thread(*thread));
     keeps_up.or_else(fewest).unwrap_or(0)
@@ -71,7 +95,12 @@ impl IoThread {
         if busy < OVERLOADED {
             self.core_time = None;
         }
-        if busy >= OVERLOADED && own > 1 {
+        let before = std::mem::replace(&mut self.crowding, self.lane.crowding);
+        let crowded_until_ms = self.mailboxes.crowded_until_ms.load(Ordering::Relaxed);
+        if self.index > 0 && own > 0 && is_crowded(before, self.crowding, self.threads_in_use()) {
+            self.mailboxes.crowded_until_ms.store(self.now_ms.saturating_add(CROWDED_MS), Ordering::Relaxed);
+            self.hand_on(self.index - 1, own);
+        } else if busy >= OVERLOADED && own > 1 && self.now_ms >= crowded_until_ms {
             let Some(thread) = self.thread_with_room(own) else { return };
             // Looked at only in need: on a machine with many cores it costs.
             let now = CoreTime::now();
@@ -90,6 +119,10 @@ impl IoThread {
                 self.hand_on(first, own);
             }
         }
+    }
+
+    fn threads_in_use(&self) -> usize {
+        (0..self.mailboxes.threads.len()).filter(|thread| self.node.clients.on_thread(*thread) > 0).count()
     }
 
     fn thread_with_room(&self, own: usize) -> Option<usize> {
@@ -120,5 +153,18 @@ mod tests {
         assert_eq!(CoreTime::parse(b""), None);
         assert_eq!(CoreTime::parse(b"cpu  1 2 3 x 5\n"), None);
         assert_eq!(CoreTime::parse(b"cpu  1 2 3\n"), None);
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other_are_crowded() {
+        let before = Crowding { locked: 1_000, waited: 500 };
+        let after = |waited: u64| Crowding { locked: 2_000, waited: 500 + waited };
+        assert!(is_crowded(before, after(301), 2));
+        assert!(!is_crowded(before, after(299), 2));
+        assert!(!is_crowded(before, after(500), 3), "many threads wait more often");
+        assert!(is_crowded(before, after(520), 3));
+        assert!(is_crowded(before, after(910), 64));
+        assert!(!is_crowded(before, Crowding { locked: 1_099, waited: 599 }, 2), "too few to tell");
+        assert!(!is_crowded(before, Crowding { locked: 2_000, waited: 1_000 }, 4));
     }
 }

@@ -17,7 +17,7 @@ use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::subscriptions::output_limit;
 use super::workers::Workers;
 use crate::config::Config;
-use crate::dispatch::execute::{Lane, write_error};
+use crate::dispatch::execute::{Crowding, Lane, write_error};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
 use crate::error::Error;
@@ -68,6 +68,8 @@ pub struct IoThread {
     pub(super) ahead: Ahead,
     /// Of the machine, when this thread was last seen to be overloaded.
     pub(super) core_time: Option<CoreTime>,
+    /// At the last look.
+    pub(super) crowding: Crowding,
     last_round: Instant,
     stopping: bool,
 }
@@ -111,6 +113,7 @@ impl IoThread {
             confirmed: false,
             ahead: Ahead::default(),
             core_time: None,
+            crowding: Crowding::default(),
             last_round: Instant::now(),
             stopping: false,
             node,

@@ -1,7 +1,7 @@
 //! What other threads tell an I/O thread.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use mio::Waker;
 use parking_lot::Mutex;
@@ -105,6 +105,8 @@ impl Mailbox {
 /// All threads' mailboxes.
 pub struct Mailboxes {
     pub threads: Vec<Arc<Mailbox>>,
+    /// Until then the load is not spread: its commands met at the same keys. By the node's clock.
+    pub crowded_until_ms: AtomicU64,
     pub on_stop: Box<dyn Fn() + Send + Sync>,
 }
 

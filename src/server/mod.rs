@@ -21,6 +21,7 @@ mod workers;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -162,7 +163,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     let on_stop = Box::new(move || {
         let _ = stop.try_send(());
     });
-    let mailboxes = Arc::new(Mailboxes { threads: boxes, on_stop });
+    let mailboxes = Arc::new(Mailboxes { threads: boxes, crowded_until_ms: AtomicU64::new(0), on_stop });
     node.connect(Arc::clone(&mailboxes) as Arc<dyn crate::node::Post>);
     let (workers, worker_threads) = workers::start(node, &mailboxes, config.worker_thread_count())?;
     let mut io = Vec::new();

@@ -187,6 +187,17 @@ macro_rules! any_read {
             ) -> Result<()> {
                 each!($kind, self, r => r.scan(space, range, direction, limit, each))
             }
+
+            #[inline]
+            fn nth(
+                &self,
+                space: Space,
+                range: Range<'_>,
+                rank: usize,
+                show: &mut dyn FnMut(&[u8], &[u8]),
+            ) -> Result<Option<usize>> {
+                each!($kind, self, r => r.nth(space, range, rank, show))
+            }
         }
     };
 }

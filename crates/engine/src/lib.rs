@@ -161,6 +161,27 @@ pub trait Read {
         limit: usize,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()>;
+
+    /// Shows the row of this rank among those of the range; 0 is the first. If there is none: how many the range has.
+    fn nth(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<usize>> {
+        let (mut passed, mut is_shown) = (0, false);
+        self.scan(space, range, Direction::Forward, rank.saturating_add(1), &mut |key, value| {
+            if passed < rank {
+                passed += 1;
+                return ControlFlow::Continue(());
+            }
+            show(key, value);
+            is_shown = true;
+            ControlFlow::Break(())
+        })?;
+        Ok((!is_shown).then_some(passed))
+    }
 }
 
 /// Writing: rows are gathered here and appear together at [`Write::commit`].

@@ -440,6 +440,21 @@ impl Collection<'_> {
         })
     }
 
+    /// Shows the element of this rank among those from one place up to another. If there is none: how many there are.
+    pub fn nth(
+        &self,
+        cx: &impl View,
+        start: &[u8],
+        end: &[u8],
+        rank: usize,
+        visit: &mut dyn FnMut(Element<'_>),
+    ) -> Result<Option<usize>> {
+        let prefix_len = self.prefix_len;
+        cx.nth_with(DATA, Range { start, end }, rank, &mut |row, value| {
+            visit(Element { sub: row.get(prefix_len..).unwrap_or_default(), value });
+        })
+    }
+
     /// The elements in bounded steps.
     pub fn walk(&self) -> Walk {
         let (start, end) = self.bounds();

@@ -82,16 +82,8 @@ fn nth(
     rank: u64,
     visit: &mut dyn FnMut(Element<'_>),
 ) -> Result<Option<u64>> {
-    let mut left = Some(rank);
-    collection.each_between(cx, start, end, rank as usize + 1, &mut |element| {
-        left = left.and_then(|left| left.checked_sub(1));
-        if left.is_some() {
-            return ControlFlow::Continue(());
-        }
-        visit(element);
-        ControlFlow::Break(())
-    })?;
-    Ok(left)
+    let passed = collection.nth(cx, start, end, rank as usize, visit)?;
+    Ok(passed.map(|passed| rank - passed as u64))
 }
 
 /// Whether so many picks are better made in one walk; leaves the I/O thread if either way is long.

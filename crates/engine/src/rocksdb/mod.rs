@@ -18,6 +18,7 @@ mod read;
 mod scan;
 mod shard;
 mod snapshot;
+mod sorted;
 mod store;
 mod table;
 mod transaction;
@@ -359,6 +360,16 @@ impl Read for RocksRead<'_> {
     ) -> Result<()> {
         self.inner.scan(space, range, direction, limit, self.wait, None, each)
     }
+
+    fn nth(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<usize>> {
+        self.inner.nth(space, range, rank, self.wait, None, show)
+    }
 }
 
 /// A write transaction: its own rows over what is committed.
@@ -406,6 +417,16 @@ impl Read for RocksWrite<'_> {
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         self.inner.scan(space, range, direction, limit, self.wait, Some(&self.buffer), each)
+    }
+
+    fn nth(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<usize>> {
+        self.inner.nth(space, range, rank, self.wait, Some(&self.buffer), show)
     }
 }
 

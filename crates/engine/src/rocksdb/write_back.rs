@@ -4,7 +4,6 @@
 //! the files do, and rows are absolute, so that what was ingested before a crash is only written again.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -13,8 +12,7 @@ use rust_rocksdb::WriteBatch;
 use super::Inner;
 use super::freeze::Unit;
 use super::store::Store;
-use super::table::arena::{Row, RowAt};
-use super::table::set::TableSet;
+use super::sorted::{Sorted, SortedRows};
 use crate::{Error, Result, Space};
 
 /// Below this a unit goes in as one batch: a file for each space would be mostly overhead.
@@ -117,7 +115,8 @@ impl Inner {
 /// Brings a unit's rows into the sorted data, and then says so there.
 pub fn write_unit(store: &Store, ingest_dir: &Path, spaces: usize, unit: &Unit, steps: &Steps) -> Result<()> {
     let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
-    let sorted = sort_rows(&unit.sets, spaces);
+    let mut sorted = SortedRows::of(&unit.sets, spaces);
+    sorted.drop_needless(store);
     if bytes < BATCH_BYTES {
         write_batch(store, &sorted, steps)?;
     } else {
@@ -128,64 +127,17 @@ pub fn write_unit(store: &Store, ingest_dir: &Path, spaces: usize, unit: &Unit, 
     steps.reach("applied lsn written")
 }
 
-/// One row of a unit, with the beginning of its key so that most comparisons need not look further.
-struct Sorted<'a> {
-    prefix: u64,
-    table: &'a super::table::Table,
-    at: RowAt,
-    /// How many newer sets there are.
-    age: u16,
-}
-
-impl<'a> Sorted<'a> {
-    fn row(&self) -> Row<'a> {
-        self.table.row(self.at)
-    }
-}
-
-/// The rows by space and key, the newest of each key.
-fn sort_rows(sets: &[Arc<TableSet>], spaces: usize) -> Vec<Vec<Sorted<'_>>> {
-    let mut sorted: Vec<Vec<Sorted<'_>>> = (0..spaces).map(|_| Vec::new()).collect();
-    for (age, set) in sets.iter().rev().enumerate() {
-        for (_, table) in set.tables() {
-            for (at, row) in table.iter() {
-                if let Some(rows) = sorted.get_mut(usize::from(row.space)) {
-                    rows.push(Sorted { prefix: prefix_of(row.key), table, at, age: age as u16 });
-                }
-            }
-        }
-    }
-    for rows in &mut sorted {
-        rows.sort_unstable_by(|a, b| {
-            a.prefix.cmp(&b.prefix).then_with(|| a.row().key.cmp(b.row().key)).then_with(|| a.age.cmp(&b.age))
-        });
-        if sets.len() > 1 {
-            rows.dedup_by(|later, kept| later.prefix == kept.prefix && later.row().key == kept.row().key);
-        }
-    }
-    sorted
-}
-
-/// The key's first eight bytes as a number that sorts as they do.
-fn prefix_of(key: &[u8]) -> u64 {
-    let mut prefix = [0; 8];
-    for (to, from) in prefix.iter_mut().zip(key) {
-        *to = *from;
-    }
-    u64::from_be_bytes(prefix)
-}
-
 /// Spaces in the order in which they are written: the first one, which tells of the others, last.
-fn in_order<'s, 'a>(sorted: &'s [Vec<Sorted<'a>>]) -> impl Iterator<Item = (Space, &'s Vec<Sorted<'a>>)> {
-    let spaces = sorted.iter().enumerate().map(|(index, rows)| (Space(index as u8), rows));
+fn in_order<'s>(sorted: &'s SortedRows<'_>) -> impl Iterator<Item = (Space, &'s [Sorted])> {
+    let spaces = sorted.spaces.iter().enumerate().map(|(index, rows)| (Space(index as u8), rows.as_slice()));
     spaces.rev().filter(|(_, rows)| !rows.is_empty())
 }
 
-fn write_batch(store: &Store, sorted: &[Vec<Sorted<'_>>], steps: &Steps) -> Result<()> {
+fn write_batch(store: &Store, sorted: &SortedRows<'_>, steps: &Steps) -> Result<()> {
     let mut batch = WriteBatch::default();
     for (space, rows) in in_order(sorted) {
         let family = store.family(space)?;
-        for row in rows.iter().map(Sorted::row) {
+        for row in rows.iter().map(|row| sorted.row(row)) {
             match row.value {
                 Some(value) => batch.put_cf(family, row.key, value),
                 None => batch.delete_cf(family, row.key),
@@ -201,7 +153,7 @@ fn write_batch(store: &Store, sorted: &[Vec<Sorted<'_>>], steps: &Steps) -> Resu
     Ok(())
 }
 
-fn write_files(store: &Store, ingest_dir: &Path, sorted: &[Vec<Sorted<'_>>], steps: &Steps) -> Result<()> {
+fn write_files(store: &Store, ingest_dir: &Path, sorted: &SortedRows<'_>, steps: &Steps) -> Result<()> {
     for (space, rows) in in_order(sorted) {
         let path = ingest_dir.join(format!("{}.sst", space.0));
         // A try before this one may have failed half-way.
@@ -212,7 +164,7 @@ fn write_files(store: &Store, ingest_dir: &Path, sorted: &[Vec<Sorted<'_>>], ste
             _ => {}
         }
         let mut file = store.file_writer(space, &path)?;
-        for row in rows.iter().map(Sorted::row) {
+        for row in rows.iter().map(|row| sorted.row(row)) {
             let outcome = match row.value {
                 Some(value) => file.put(row.key, value),
                 None => file.delete(row.key),

@@ -73,6 +73,43 @@ impl Inner {
         outcome
     }
 
+    pub(super) fn nth(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        wait: Wait,
+        own: Option<&TxBuffer>,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<usize>> {
+        self.check_open()?;
+        let has_own = own.is_some_and(|own| own.collect(space.0, range, Direction::Forward).len() > 0);
+        let mut rows = COPIED.take();
+        rows.clear();
+        let known = if has_own { None } else { self.nth_of_whole(space, range, rank, &mut rows)? };
+        if known == Some(None)
+            && let (Some(key), Some(Some(value))) = (rows.key(0), rows.value(0))
+        {
+            show(key, value);
+        }
+        COPIED.set(rows);
+        if let Some(outcome) = known {
+            return Ok(outcome);
+        }
+        let (mut passed, mut is_shown) = (0, false);
+        let mut each = |key: &[u8], value: &[u8]| {
+            if passed < rank {
+                passed += 1;
+                return ControlFlow::Continue(());
+            }
+            show(key, value);
+            is_shown = true;
+            ControlFlow::Break(())
+        };
+        self.scan(space, range, Direction::Forward, rank.saturating_add(1), wait, own, &mut each)?;
+        Ok((!is_shown).then_some(passed))
+    }
+
     /// Takes rows from a group that is whole, as far as it is there, and the rest from where they come from.
     fn scan_whole_first(
         &self,

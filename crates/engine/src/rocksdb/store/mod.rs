@@ -18,11 +18,14 @@ use rust_rocksdb::{
 use self::filter::FilterContext;
 use super::field::u64_at;
 use super::log::replay::End;
+use super::scan::group::{padded_group_len, successor};
 use crate::{Error, Part, Range, Result, Space, SpaceDef, Wait};
 
 const STATE_FAMILY: &str = "default";
 /// The last lsn whose rows are in the files, and the position of the last commit among them.
 const APPLIED: &[u8] = b"applied";
+/// Deleted rows that are passed over while a group's first one is looked for.
+const HELD_SKIPS: u64 = 256;
 
 pub struct Store {
     db: Arc<DB>,
@@ -116,6 +119,25 @@ impl Store {
         options: &ReadOptions,
     ) -> Result<Option<DBPinnableSlice<'_>>> {
         self.db.get_pinned_cf_opt(self.family(space)?, key, options).map_err(|error| self.error(&error))
+    }
+
+    /// Whether rows of a group may be in the sorted data. False is certain.
+    pub fn may_hold(&self, space: Space, group: &[u8]) -> bool {
+        let Some(def) = self.spaces.get(usize::from(space.0)) else { return true };
+        if group.is_empty() || padded_group_len(def, group) != group.len() {
+            return true;
+        }
+        let Ok(family) = self.family(space) else { return true };
+        let mut options = ReadOptions::default();
+        options.set_prefix_same_as_start(true);
+        options.set_iterate_lower_bound(group);
+        if let Some(end) = successor(group) {
+            options.set_iterate_upper_bound(end.as_slice());
+        }
+        options.set_max_skippable_internal_keys(HELD_SKIPS);
+        let mut iterator = self.db.raw_iterator_cf_opt(family, options);
+        iterator.seek(group);
+        iterator.valid() || iterator.status().is_err()
     }
 
     pub fn get_many(

@@ -93,6 +93,26 @@ impl Inner {
         Ok(Copied::None)
     }
 
+    /// As [`crate::Read::nth`], with the row copied out; None where the group is not whole.
+    pub(in super::super) fn nth_of_whole(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        out: &mut Rows,
+    ) -> Result<Option<Option<usize>>> {
+        let def = self.def(space)?;
+        if !def.keep_groups {
+            return Ok(None);
+        }
+        let Some(group) = group::single(def, range.start, range.end) else { return Ok(None) };
+        let hash = self.hasher.group(space, group);
+        let shard = self.shards.read(shard_of(hash))?;
+        let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(None) };
+        let start = range.start.get(group.len()..).unwrap_or_default();
+        Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, group, out)))
+    }
+
     fn copy_known(
         &self,
         request: &Request<'_>,

@@ -280,6 +280,38 @@ impl Ordered {
         Place { leaf, row }
     }
 
+    /// Copies the row of this rank out; if there is none before the end, how many there are.
+    pub fn copy_nth(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        rank: usize,
+        group: &[u8],
+        out: &mut Rows,
+    ) -> Option<usize> {
+        let low = self.seek(start);
+        let mut place = low;
+        let mut left = rank;
+        while let Some(leaf) = self.leaves.get(place.leaf) {
+            let here = leaf.spans.len() - place.row;
+            if left < here {
+                place.row += left;
+                if end.is_some_and(|end| leaf.compare(place.row, head_of(end), end) != Ordering::Less) {
+                    break;
+                }
+                out.push_of_group(group, leaf.key(place.row), leaf.value(place.row));
+                return None;
+            }
+            left -= here;
+            place = Place { leaf: place.leaf + 1, row: 0 };
+        }
+        // From the first row up to the end.
+        let high = end.map_or(Place { leaf: self.leaves.len(), row: 0 }, |end| self.seek(end));
+        let whole = self.leaves.get(low.leaf..high.leaf).unwrap_or_default();
+        let rows: usize = whole.iter().map(|leaf| leaf.spans.len()).sum();
+        Some((rows + high.row).saturating_sub(low.row))
+    }
+
     /// Copies rows out, `group` before their keys, until enough is copied; true when that is all of the part.
     pub fn copy(&self, part: &Part<'_>, group: &[u8], out: &mut Rows) -> bool {
         let low = self.seek(part.start);
@@ -409,6 +441,12 @@ mod tests {
                 .filter(|(key, _)| end.is_none_or(|end| &***key < end))
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
+            let rank = random.below(100);
+            let mut row = Rows::default();
+            let outcome = ordered.copy_nth(&start, end, rank, b"g", &mut row);
+            let wanted = within.get(rank);
+            assert_eq!(outcome, wanted.is_none().then_some(within.len()));
+            assert_eq!(row.key(0).map(|key| &key[1..]), wanted.map(|(key, _)| &key[..]));
             let max_rows = random.below(100);
             for direction in [Direction::Forward, Direction::Backward] {
                 let part = Part { start: &start, end, direction, max_rows, max_bytes: 1 << 20 };
