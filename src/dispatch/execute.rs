@@ -89,7 +89,14 @@ pub enum Ran {
 impl Lane {
     pub fn new(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Lane {
         let random = RandomState::new().hash_one(node.started_ms);
-        Lane { node, counters, arena: Vec::new(), random, notes: Notes::default(), crowding: Crowding::default() }
+        Lane {
+            node,
+            counters,
+            arena: Vec::new(),
+            random,
+            notes: Notes::default(),
+            crowding: Crowding::default(),
+        }
     }
 
     /// A new random number for the command that runs next.

@@ -184,7 +184,8 @@ mod tests {
         let locks = Locks::default();
         let first = locks.one(3, Mode::Exclusive, Patience::Short);
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| locks.one(3, Mode::Shared, Patience::Unlimited).map(|held| held.waited()));
+            let second =
+                scope.spawn(|| locks.one(3, Mode::Shared, Patience::Unlimited).map(|held| held.waited()));
             std::thread::sleep(Duration::from_millis(50));
             drop(first);
             assert_eq!(second.join().expect("a thread"), Some(true));

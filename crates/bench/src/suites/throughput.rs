@@ -22,6 +22,9 @@ use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, Workload};
 
 /// A run of redis-benchmark that takes longer than this is an error.
 const RUN_LIMIT: Duration = Duration::from_secs(300);
+/// How often, and how long, the servers are looked at before a run until they are idle.
+const SETTLE_LOOKS: usize = 75;
+const SETTLE_LOOK: Duration = Duration::from_millis(200);
 
 /// What one run of redis-benchmark told, and what it cost the server.
 #[derive(Clone, Copy)]
@@ -102,7 +105,7 @@ fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
     }
     println!("{}", table.render());
     println!(
-        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved, medians; values of 3 bytes unless said, keys and elements out of \
+        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved, each when both servers are idle, medians; values of 3 bytes unless said, keys and elements out of \
          100,000 unless said; Redis with appendonly yes, appendfsync everysec.",
         args.clients, args.threads, args.rounds
     );
@@ -128,6 +131,7 @@ fn measure(
     let (mut ours, mut theirs) = (Runs::default(), Runs::default());
     // One short run of each first: connections, caches and tables are warm in the ones that count.
     for server in [tarn, redis] {
+        settle(&[tarn, redis])?;
         benchmark(args, server, workload, pipeline, requests / 10 + 1)?;
     }
     for round in 0..args.rounds {
@@ -140,10 +144,29 @@ fn measure(
             if refills {
                 prepare(server, workload, requests)?;
             }
+            settle(&[tarn, redis])?;
             runs.runs.push(benchmark(args, server, workload, pipeline, requests)?);
         }
     }
     Ok((ours, theirs))
+}
+
+/// Waits until neither server is busy with what came before, such as writing it to the disk: a run is measured for
+/// itself, and not while the other server is at work.
+fn settle(servers: &[&Server]) -> Result<()> {
+    let busy = || -> Result<Duration> {
+        servers.iter().try_fold(Duration::ZERO, |sum, server| Ok(sum + server.cpu_time()?))
+    };
+    let mut before = busy()?;
+    for _ in 0..SETTLE_LOOKS {
+        std::thread::sleep(SETTLE_LOOK);
+        let now = busy()?;
+        if now.saturating_sub(before) <= SETTLE_LOOK / 10 {
+            return Ok(());
+        }
+        before = now;
+    }
+    Ok(())
 }
 
 /// Puts there what the workload needs.

@@ -11,12 +11,13 @@ use smallvec::SmallVec;
 use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
+use super::table::arena::Row;
 use super::table::set::TableSet;
 use super::whole::Wholes;
 use crate::{Error, Range, Result, Space};
 
 /// Rows that move into the cache under one hold of a shard's lock.
-const ROWS_PER_STEP: usize = 64;
+const ROWS_PER_STEP: usize = 16;
 /// Places the clock passes under one hold of a shard's lock.
 const EVICT_STEPS: usize = 64;
 /// Places looked at under one hold of a shard's lock when rows of a range are forgotten.
@@ -150,6 +151,7 @@ impl Shards {
 
     /// The sorted data holds these rows now: they become clean ones, in small steps, and the tables go.
     pub fn retire(&self, sets: &[Arc<TableSet>], rehash: &dyn Fn(u8, &[u8]) -> RowHash) {
+        let mut step: Vec<(Row<'_>, RowHash)> = Vec::with_capacity(ROWS_PER_STEP);
         for (index, lock) in self.list.iter().enumerate() {
             if sets.iter().all(|set| set.table(index).is_none()) {
                 continue;
@@ -157,15 +159,22 @@ impl Shards {
             lock.write().generation += 1;
             // Oldest first, so that the newest value is the one that stays.
             for table in sets.iter().filter_map(|set| set.table(index)) {
-                let mut rows = table.iter().peekable();
-                while rows.peek().is_some() {
+                let mut rows = table.iter();
+                loop {
+                    step.clear();
+                    step.extend(
+                        rows.by_ref().take(ROWS_PER_STEP).map(|(_, row)| (row, rehash(row.space, row.key))),
+                    );
+                    if step.is_empty() {
+                        break;
+                    }
                     let mut shard = lock.write();
-                    for (_, row) in rows.by_ref().take(ROWS_PER_STEP) {
-                        let hash = rehash(row.space, row.key);
-                        if shard.wholes.holds(row.space, row.key, &hash) {
-                            shard.cache.remove(row.space, row.key, &hash, &self.budget);
+                    for (row, hash) in &step {
+                        // Few ask again for what is gone; whoever does finds out that it is.
+                        if row.value.is_none() || shard.wholes.holds(row.space, row.key, hash) {
+                            shard.cache.remove(row.space, row.key, hash, &self.budget);
                         } else {
-                            shard.cache.set(row.space, row.key, &hash, row.value, &self.budget);
+                            shard.cache.set(row.space, row.key, hash, row.value, &self.budget);
                         }
                     }
                     drop(shard);

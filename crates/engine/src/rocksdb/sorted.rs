@@ -6,6 +6,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use rapidhash::RapidHashMap;
+
 use super::store::Store;
 use super::table::Table;
 use super::table::arena::{Row, RowAt};
@@ -35,39 +37,57 @@ pub struct SortedRows<'a> {
     pub spaces: Vec<Vec<Sorted>>,
 }
 
+/// The tombstones of one group, or of several that have the same hash.
+struct Deleted<'a> {
+    group: &'a [u8],
+    rows: usize,
+    is_one: bool,
+}
+
+impl Deleted<'_> {
+    /// Whether nothing of the group is in the sorted data, as of a list that was filled and emptied since the last unit.
+    /// Older units are in the sorted data already, so nothing else can hold what the tombstones would delete.
+    fn is_needless(&self, space: Space, store: &Store) -> bool {
+        self.is_one && self.rows >= WORTH_ASKING && !store.may_hold(space, self.group)
+    }
+}
+
 impl<'a> SortedRows<'a> {
-    pub fn of(sets: &'a [Arc<TableSet>], spaces: usize) -> SortedRows<'a> {
+    /// The rows of these sets, without tombstones for which there is nothing in the sorted data.
+    pub fn of(sets: &'a [Arc<TableSet>], spaces: usize, store: &Store) -> SortedRows<'a> {
         let tables = sets.iter().rev().flat_map(|set| set.tables()).map(|(_, table)| &**table).collect();
         let mut sorted = SortedRows { tables, spaces: (0..spaces).map(|_| Vec::new()).collect() };
+        let mut deleted: Vec<RapidHashMap<u64, Deleted<'_>>> =
+            (0..spaces).map(|_| RapidHashMap::default()).collect();
+        // The tombstones of one set may hide rows of an older one: then they are needed.
+        let may_drop = sets.len() == 1;
         for (number, table) in (0..).zip(&sorted.tables) {
             for (at, row) in table.iter() {
-                if let Some(rows) = sorted.spaces.get_mut(usize::from(row.space)) {
-                    let (group, rest) = row.key.split_at_checked(row.group_len).unwrap_or((row.key, &[]));
-                    let hash = rapidhash::v3::rapidhash_v3(group);
-                    rows.push(Sorted {
-                        prefix: first_bytes(row.key),
-                        group: hash,
-                        rest: first_bytes(rest),
-                        table: number,
-                        at,
-                    });
+                let index = usize::from(row.space);
+                let (Some(rows), Some(deleted)) = (sorted.spaces.get_mut(index), deleted.get_mut(index))
+                else {
+                    continue;
+                };
+                let (group, rest) = row.key.split_at_checked(row.group_len).unwrap_or((row.key, &[]));
+                let hash = rapidhash::v3::rapidhash_v3(group);
+                if may_drop && row.value.is_none() {
+                    let deleted = deleted.entry(hash).or_insert(Deleted { group, rows: 0, is_one: true });
+                    deleted.rows += 1;
+                    deleted.is_one &= deleted.group == group;
                 }
+                let (prefix, rest) = (first_bytes(row.key), first_bytes(rest));
+                rows.push(Sorted { prefix, group: hash, rest, table: number, at });
             }
         }
-        let mut unsorted = std::mem::take(&mut sorted.spaces);
-        for rows in &mut unsorted {
-            rows.sort_unstable_by(|a, b| sorted.by_hash(a, b));
-            // Hashes of two groups may be the same, by accident or on purpose.
-            if !rows.is_sorted_by(|a, b| sorted.by_key(a, b) != Ordering::Greater) {
-                rows.sort_unstable_by(|a, b| sorted.by_key(a, b));
+        let mut spaces = std::mem::take(&mut sorted.spaces);
+        for ((space, rows), mut deleted) in (0..).map(Space).zip(&mut spaces).zip(deleted) {
+            deleted.retain(|_, deleted| deleted.is_needless(space, store));
+            if !deleted.is_empty() {
+                rows.retain(|row| !deleted.contains_key(&row.group) || sorted.row(row).value.is_some());
             }
-            if sets.len() > 1 {
-                rows.dedup_by(|later, kept| {
-                    later.rest == kept.rest && sorted.row(later).key == sorted.row(kept).key
-                });
-            }
+            sorted.sort(rows, sets.len() > 1);
         }
-        sorted.spaces = unsorted;
+        sorted.spaces = spaces;
         sorted
     }
 
@@ -75,48 +95,24 @@ impl<'a> SortedRows<'a> {
         self.tables[sorted.table as usize].row(sorted.at)
     }
 
-    fn by_hash(&self, a: &Sorted, b: &Sorted) -> Ordering {
-        let first = a.prefix.cmp(&b.prefix);
-        let first = if first == Ordering::Equal && a.group == b.group { a.rest.cmp(&b.rest) } else { first };
-        first.then_with(|| self.by_key(a, b))
+    fn sort(&self, rows: &mut Vec<Sorted>, has_older: bool) {
+        rows.sort_unstable_by(|a, b| {
+            let first = a.prefix.cmp(&b.prefix);
+            let is_decided = first != Ordering::Equal || a.group != b.group;
+            let first = if is_decided { first } else { a.rest.cmp(&b.rest) };
+            first.then_with(|| self.by_key(a, b))
+        });
+        // Two groups may have the same hash, by accident or on purpose.
+        if !rows.is_sorted_by(|a, b| self.by_key(a, b) != Ordering::Greater) {
+            rows.sort_unstable_by(|a, b| self.by_key(a, b));
+        }
+        if has_older {
+            rows.dedup_by(|later, kept| later.rest == kept.rest && self.row(later).key == self.row(kept).key);
+        }
     }
 
     fn by_key(&self, a: &Sorted, b: &Sorted) -> Ordering {
         self.row(a).key.cmp(self.row(b).key).then(a.table.cmp(&b.table))
-    }
-
-    /// Forgets tombstones of groups that have no row in the sorted data, as of a list that was filled and emptied since the last
-    /// unit. Older units are in the sorted data already, so nothing else can hold what they would delete.
-    pub fn drop_needless(&mut self, store: &Store) {
-        let mut spaces = std::mem::take(&mut self.spaces);
-        for (space, rows) in (0..).map(Space).zip(&mut spaces) {
-            let mut needless: Vec<std::ops::Range<usize>> = Vec::new();
-            let mut from = 0;
-            for run in rows.chunk_by(|a, b| a.group == b.group && a.prefix == b.prefix) {
-                let group = from..from + run.len();
-                from = group.end;
-                let deleted = || run.iter().filter(|row| self.row(row).value.is_none()).take(WORTH_ASKING);
-                let Some(first) = run.first().filter(|_| run.len() >= WORTH_ASKING) else { continue };
-                if deleted().count() < WORTH_ASKING {
-                    continue;
-                }
-                let first = self.row(first);
-                let prefix = first.key.get(..first.group_len).unwrap_or_default();
-                let is_one = run.iter().all(|row| self.row(row).is_in(space.0, prefix));
-                if is_one && !store.may_hold(space, prefix) {
-                    needless.push(group);
-                }
-            }
-            let mut needless = needless.into_iter().peekable();
-            let mut index = 0;
-            rows.retain(|row| {
-                needless.next_if(|group| group.end <= index);
-                let is_needless = needless.peek().is_some_and(|group| group.contains(&index));
-                index += 1;
-                !is_needless || self.row(row).value.is_some()
-            });
-        }
-        self.spaces = spaces;
     }
 }
 

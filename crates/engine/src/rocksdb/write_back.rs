@@ -11,8 +11,8 @@ use rust_rocksdb::WriteBatch;
 
 use super::Inner;
 use super::freeze::Unit;
-use super::store::Store;
 use super::sorted::{Sorted, SortedRows};
+use super::store::Store;
 use crate::{Error, Result, Space};
 
 /// Below this a unit goes in as one batch: a file for each space would be mostly overhead.
@@ -115,8 +115,7 @@ impl Inner {
 /// Brings a unit's rows into the sorted data, and then says so there.
 pub fn write_unit(store: &Store, ingest_dir: &Path, spaces: usize, unit: &Unit, steps: &Steps) -> Result<()> {
     let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
-    let mut sorted = SortedRows::of(&unit.sets, spaces);
-    sorted.drop_needless(store);
+    let sorted = SortedRows::of(&unit.sets, spaces, store);
     if bytes < BATCH_BYTES {
         write_batch(store, &sorted, steps)?;
     } else {

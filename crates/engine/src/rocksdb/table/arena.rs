@@ -104,6 +104,25 @@ impl Arena {
         }
     }
 
+    /// All rows that are not dead, in the order of their bytes.
+    pub fn iter(&self) -> impl Iterator<Item = (RowAt, Row<'_>)> {
+        self.chunks.iter().enumerate().flat_map(move |(index, chunk)| {
+            let mut start = 0;
+            std::iter::from_fn(move || {
+                while start < chunk.len() {
+                    let at = RowAt(((index as u32) << OFFSET_BITS) | (start / UNIT) as u32);
+                    let row = self.row(at);
+                    let room = u32_at(&chunk[start..], 12).unwrap_or_default() as usize;
+                    start += ROW_HEADER + row.key.len() + room;
+                    if !row.is_dead {
+                        return Some((at, row));
+                    }
+                }
+                None
+            })
+        })
+    }
+
     /// Whether the row at `at` is the one of this key.
     #[inline(always)]
     pub fn is_row_of(&self, at: RowAt, space: u8, key: &[u8]) -> bool {

@@ -113,6 +113,7 @@ impl Slots {
         }
     }
 
+    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = RowAt> + '_ {
         self.places.iter().map(|slot| slot.at).filter(|at| *at != RowAt::NONE)
     }
