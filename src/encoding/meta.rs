@@ -88,6 +88,12 @@ impl HeaderBytes {
 }
 
 impl Header {
+    /// Whether the key's own time has come.
+    #[inline]
+    pub fn is_expired(&self, now_ms: u64) -> bool {
+        self.expire_at_ms != 0 && self.expire_at_ms <= now_ms
+    }
+
     pub fn encode(&self) -> HeaderBytes {
         let mut out = HeaderBytes { bytes: [0; MAX_HEADER_LEN], len: 0 };
         let inline = if self.body == Body::Inline { INLINE } else { 0 };

@@ -69,7 +69,7 @@ enum Life {
 #[inline]
 fn life(cx: &impl View, (db, slot, key): (u32, u16, &[u8]), header: &Header, of: &Expiring) -> Result<Life> {
     let now_ms = cx.env().now_ms;
-    if header.expire_at_ms != 0 && header.expire_at_ms <= now_ms {
+    if header.is_expired(now_ms) {
         return Ok(Life::Expired);
     }
     match header.body {
@@ -189,6 +189,23 @@ pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entr
         entry.judge(cx, Meta::decode(cx.bytes(span), span)?)?;
     }
     Ok(entry)
+}
+
+/// As [`find_in`], for whoever takes out fields whose time has come: a hash counts as live although it may have no
+/// other ones.
+pub fn find_with_due_fields<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
+    let slot = cx.env().slot_of(key);
+    let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
+    let mut found = Entry { key, db, slot, row, stored: None, live: false, faded: false };
+    if let Some(span) = cx.get(META, &found.row)? {
+        let meta = Meta::decode(cx.bytes(span), span)?;
+        found.live = !meta.header.is_expired(cx.env().now_ms);
+        found.stored = Some(meta);
+    }
+    if found.has_lapsed() {
+        cx.lapse(&mut found)?;
+    }
+    Ok(found)
 }
 
 impl Entry<'_> {

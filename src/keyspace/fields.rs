@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 /// Fields whose time has come that a write to their hash takes out as well.
 pub const PER_WRITE: usize = 3;
 /// Fields that the reaper takes out of one hash at a time.
-pub const PER_STEP: usize = 128;
+pub const PER_STEP: usize = 256;
 /// Milliseconds between two turns of the reaper when nothing is due.
 pub const TURN_MS: u64 = 100;
 

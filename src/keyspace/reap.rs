@@ -94,7 +94,7 @@ pub fn reap_fields(
     limit: usize,
 ) -> Result<Reaped> {
     let owner = cx.env.keyspace.databases.owner(db);
-    let found = owner.map(|db| entry::find_in(cx, db, key)).transpose()?;
+    let found = owner.map(|db| entry::find_with_due_fields(cx, db, key)).transpose()?;
     let hash = found.as_ref().and_then(|found| Some((found, Stored::of(cx, found)?)));
     if let Some((row, at_ms)) = row
         && hash.is_none_or(|(_, hash)| hash.expiring.earliest_ms != at_ms)
@@ -127,7 +127,7 @@ struct Stored {
 impl Stored {
     /// None where the key is something else, or its own time has come, which is not the fields' matter.
     fn of(cx: &impl View, found: &Entry<'_>) -> Option<Stored> {
-        let meta = found.live().or(found.faded())?;
+        let meta = found.live()?;
         let Body::Rows { version, size } = meta.header.body else { return None };
         let is_meant = meta.header.kind == Kind::Hash && meta.expiring.fields != 0;
         let (flags, _) = read_own(cx.bytes(meta.rest)).ok().filter(|_| is_meant)?;

@@ -1,7 +1,7 @@
 //! redis-benchmark against Tarn and redis-server in turn: throughput, CPU per request, latency.
 //!
 //! The two servers run at the same time and are loaded alternately, the order changing from round to round, so that a
-//! slow moment of the machine hits both. Throughput and latency are medians over the rounds; CPU per request is the
+//! slow moment of the machine hits both. Throughput, its ratio and latency are medians over the rounds; CPU per request is the
 //! servers' processor time over all rounds by the number of requests. Each workload has fresh servers.
 //!
 //! redis-benchmark runs with one thread. On two cores a second one costs 30 to 50 % more CPU per request (14 to 18 us at
@@ -48,6 +48,15 @@ impl Runs {
         values.get(values.len() / 2).copied().unwrap_or(0.0)
     }
 
+    /// Its throughput in units of another's: the median over the rounds, in each of which both had the same moment of the
+    /// machine.
+    pub fn share_of(&self, other: &Runs) -> f64 {
+        let pairs = self.runs.iter().zip(&other.runs);
+        let mut shares: Vec<f64> = pairs.map(|(run, other)| run.per_second / other.per_second).collect();
+        shares.sort_by(f64::total_cmp);
+        shares.get(shares.len() / 2).copied().unwrap_or(0.0)
+    }
+
     pub fn cpu_micros(&self, requests: u64) -> f64 {
         let total: f64 = self.runs.iter().map(|run| run.cpu.as_secs_f64() * 1e6).sum();
         total / (requests * self.runs.len() as u64).max(1) as f64
@@ -77,7 +86,7 @@ fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
         for &pipeline in &args.pipelines {
             let requests = requests(args, workload, pipeline);
             let (ours, theirs) = measure(args, workload, pipeline, requests, &tarn, &redis)?;
-            let ratio = ours.median(|run| run.per_second) / theirs.median(|run| run.per_second);
+            let ratio = ours.share_of(&theirs);
             let cpu = (ours.cpu_micros(requests), theirs.cpu_micros(requests));
             table.row([
                 workload.name.to_owned(),
@@ -105,8 +114,8 @@ fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
     }
     println!("{}", table.render());
     println!(
-        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved, each when both servers are idle, medians; values of 3 bytes unless said, keys and elements out of \
-         100,000 unless said; Redis with appendonly yes, appendfsync everysec.",
+        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved, each run when both servers are idle; medians, also of the rounds' \
+         ratios; values of 3 bytes unless said, keys and elements out of 100,000 unless said; Redis with appendonly yes, appendfsync everysec.",
         args.clients, args.threads, args.rounds
     );
     Ok(checks)
@@ -153,7 +162,7 @@ fn measure(
 
 /// Waits until neither server is busy with what came before, such as writing it to the disk: a run is measured for
 /// itself, and not while the other server is at work.
-fn settle(servers: &[&Server]) -> Result<()> {
+pub fn settle(servers: &[&Server]) -> Result<()> {
     let busy = || -> Result<Duration> {
         servers.iter().try_fold(Duration::ZERO, |sum, server| Ok(sum + server.cpu_time()?))
     };
@@ -275,6 +284,7 @@ mod tests {
         let run = |per_second| Run { per_second, p50_ms: 0.0, p99_ms: 0.0, cpu: Duration::from_micros(10) };
         let runs = Runs { runs: vec![run(9.0), run(1.0), run(5.0)] };
         assert_eq!(runs.median(|run| run.per_second), 5.0);
+        assert_eq!(runs.share_of(&runs), 1.0);
         assert_eq!(runs.cpu_micros(2), 5.0);
     }
 }
