@@ -205,6 +205,7 @@ macro_rules! conformance_suite {
             scans: across_groups;
             scans: within_a_group_among_many;
             scans: the_head_of_a_queue;
+            scans: ranks_follow_the_scan;
             scans: callbacks_may_read;
             snapshots: a_snapshot_stays_as_it_was;
             snapshots: a_snapshot_outlives_many_commits;

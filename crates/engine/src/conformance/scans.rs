@@ -328,6 +328,40 @@ pub fn the_head_of_a_queue(harness: &impl Harness) {
     assert_eq!(left, (head..1000).map(key).collect::<Vec<_>>());
 }
 
+/// A row by its rank is the one that a scan comes to.
+pub fn ranks_follow_the_scan(harness: &impl Harness) {
+    let engine = harness.open();
+    let rows = || (0..200).map(|number: u32| (grouped("b", format!("{number:04}")), "value"));
+    put(&engine, GROUPED, rows().step_by(2));
+    put(&engine, GROUPED, [(grouped("a", "0"), "other"), (grouped("c", "0"), "other")]);
+    harness.settle(&engine);
+    put(&engine, GROUPED, rows().skip(1).step_by(4));
+    delete(&engine, GROUPED, rows().skip(40).step_by(8).map(|(key, _)| key));
+    let check = |read: &dyn Read| {
+        for (from, to) in [("", ":"), ("0010", "0150"), ("0011", "0012"), ("0012", "0012"), ("0190", ":")] {
+            let (start, end) = (grouped("b", from), grouped("b", to));
+            let range = Range { start: &start, end: &end };
+            let all = scan(&Dyn(read), GROUPED, range, Forward, usize::MAX);
+            for rank in (0..all.len() + 2).step_by(3) {
+                let mut shown = None;
+                let missing = read
+                    .nth(GROUPED, range, rank, &mut |key, value| shown = Some((key.to_vec(), value.to_vec())))
+                    .unwrap();
+                assert_eq!(shown, all.get(rank).cloned());
+                assert_eq!(missing, (rank >= all.len()).then_some(all.len()));
+            }
+        }
+    };
+    // Often enough for an engine that remembers what it has scanned.
+    for _ in 0..4 {
+        each_reader(&engine, check);
+    }
+    let mut write = engine.begin_write(Wait::Allowed);
+    write.put(GROUPED, &grouped("b", "0100+"), &[b"own"]);
+    write.delete(GROUPED, &grouped("b", "0102"));
+    check(&write);
+}
+
 pub fn callbacks_may_read(harness: &impl Harness) {
     let engine = thirty(harness);
     each_reader(&engine, |read| {

@@ -8,6 +8,7 @@ mod filter;
 mod model;
 mod moving;
 pub mod random;
+mod tombstones;
 mod whole;
 
 use std::path::Path;

@@ -83,15 +83,22 @@ fn a_small_group_is_whole_once_scanned_and_stays_true() {
 fn a_large_group_is_gathered_aside_while_it_is_written_to() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
-    put_many(&engine, 1, 20_000, b"old");
+    put_many(&engine, 1, 12_000, b"old");
     engine.write_back_now();
     let is_done = AtomicBool::new(false);
     let last = thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            let mut number = 0;
+            let mut number = 0_u32;
             while !is_done.load(Ordering::SeqCst) {
                 number += 1;
-                put(&engine, FIXED, &key(1, number % 20_000), &number.to_be_bytes());
+                let key = key(1, number.wrapping_mul(7_919) % 12_000);
+                if number.is_multiple_of(3) {
+                    let mut tx = engine.begin_write(Wait::Allowed);
+                    tx.delete(FIXED, &key);
+                    tx.commit().unwrap();
+                } else {
+                    put(&engine, FIXED, &key, &number.to_be_bytes());
+                }
             }
             number
         });
@@ -101,7 +108,6 @@ fn a_large_group_is_gathered_aside_while_it_is_written_to() {
     });
     let pairs = scan(&engine, 1, Direction::Forward);
     assert!(is_whole(&engine, 1));
-    assert_eq!(pairs.len(), 20_000);
     engine.inner.shards.forget_clean();
     assert_eq!(pairs, scan(&engine, 1, Direction::Forward), "not what the tables say after {last} writes");
 }

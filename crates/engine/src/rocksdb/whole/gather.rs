@@ -14,13 +14,15 @@ use super::super::hash::shard_of;
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::super::table::rows::Rows;
 use super::ordered::{Ordered, Part};
-use super::{LARGEST_SHARE, SMALL_BYTES, Worth};
+use super::{LARGEST_SHARE, Later, MAX_LATER, SMALL_BYTES, Worth};
 use crate::{Direction, Range, Result, Space, Wait};
 
 /// Groups that wait to be gathered; more are not taken.
 const MAX_WAITING: usize = 64;
 /// Gathering a large group may take a core for a second: it steps back behind requests.
 const NICE: i32 = 5;
+/// Rows that are gathered between two looks at what was written meanwhile.
+const TAKE_IN_AFTER: usize = 4096;
 const LOOK_ROUND: Duration = Duration::from_millis(200);
 
 /// The thread that gathers large groups, and what it is to do.
@@ -164,19 +166,34 @@ impl Inner {
             direction: Direction::Forward,
             limit: usize::MAX,
         };
-        let mut is_too_large = false;
+        let mut later = Later::default();
+        let (mut is_too_large, mut is_for_nothing, mut gathered) = (false, false, 0_usize);
         let outcome = self.scan_sources(request, wait, &Rows::default(), &mut |key, value| {
-            rows.push_last(key.get(group.len()..).unwrap_or_default(), value);
+            let key = key.get(group.len()..).unwrap_or_default();
+            rows.push_last(key, value);
+            gathered += 1;
             is_too_large = rows.len() > max_rows || rows.bytes() > max_bytes;
-            if is_too_large || self.background.is_ending.load(Ordering::Relaxed) {
-                return ControlFlow::Break(());
+            is_for_nothing = is_too_large || self.background.is_ending.load(Ordering::Relaxed);
+            if gathered % TAKE_IN_AFTER == 0 {
+                let shard = self.shards.write(shard_of(hash)).ok();
+                match shard.and_then(|mut shard| shard.wholes.take_meanwhile(hash, space.0, group, number)) {
+                    Some(written) => later.take_in(written, &mut rows, key),
+                    None => is_for_nothing = true,
+                }
+                is_for_nothing |= later.rows.len() > MAX_LATER;
             }
-            ControlFlow::Continue(())
+            if is_for_nothing { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let rows = (outcome.is_ok() && !is_too_large).then_some(rows);
+        let rows = (outcome.is_ok() && !is_for_nothing).then(|| {
+            later.end(&mut rows);
+            rows
+        });
         let is_whole = rows.is_some();
         if let Ok(mut shard) = self.shards.write(shard_of(hash)) {
             shard.wholes.end(hash, space.0, group, number, rows, &self.shards.budget);
+            if is_too_large && max_rows == usize::MAX {
+                shard.wholes.give_up(hash);
+            }
         }
         self.shards.evict();
         is_whole

@@ -6,6 +6,7 @@
 mod gather;
 pub mod ordered;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hashbrown::HashTable;
@@ -22,12 +23,19 @@ const TINY_ROWS: usize = 64;
 const SMALL_ROWS: usize = 1024;
 const SMALL_SCANS: u32 = 4;
 const SMALL_BYTES: usize = 128 << 10;
-/// A larger one is gathered aside when it has been scanned this often. If it cannot be kept, one more attempt is enough.
+/// A larger one is gathered aside when it has been scanned this often, and again if that came to nothing.
 const LARGE_SCANS: [u32; 2] = [8, 128];
+/// Where counting goes on from there.
+const MOST_SCANS: u32 = 0xfe;
+const FEWER_SCANS: u32 = 9;
+/// In the place of a count: the group is too large.
+const GIVEN_UP: u32 = 0xff;
 /// The largest, as a share of the budget.
 const LARGEST_SHARE: usize = 4;
-/// Rows written to a group while it is gathered; when there are more the gathering is for nothing.
+/// Rows written to a group while it is gathered, since they were last taken in or waiting to be; when there are more the gathering
+/// is for nothing.
 const MAX_MEANWHILE: usize = 1 << 16;
+const MAX_LATER: usize = 1 << 20;
 /// A group is not kept for writes alone: this many of them, and this part of its rows, without a scan between.
 const IDLE_WRITES: usize = 64;
 const IDLE_SHARE: usize = 2;
@@ -40,6 +48,32 @@ const WHOLE_OVERHEAD_BYTES: usize = 160;
 struct Meanwhile {
     key: Box<[u8]>,
     value: Option<Box<[u8]>>,
+}
+
+/// What is written to a large group while it is gathered, taken in on the way.
+#[derive(Default)]
+struct Later {
+    /// Behind the last row that was gathered. A scan has read ahead, and may have missed them.
+    rows: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
+}
+
+impl Later {
+    /// `rows` are gathered up to, and with, the key `last`.
+    fn take_in(&mut self, written: Vec<Meanwhile>, rows: &mut Ordered, last: &[u8]) {
+        for Meanwhile { key, value } in written {
+            self.rows.insert(key, value);
+        }
+        while let Some(first) = self.rows.first_entry().filter(|first| &**first.key() <= last) {
+            let (key, value) = first.remove_entry();
+            rows.set(&key, value.as_deref());
+        }
+    }
+
+    fn end(self, rows: &mut Ordered) {
+        for (key, value) in self.rows {
+            rows.set(&key, value.as_deref());
+        }
+    }
 }
 
 enum State {
@@ -153,10 +187,12 @@ impl Wholes {
         };
         let tag = (hash as u32) & !0xff;
         let before = counter.load(Ordering::Relaxed);
-        let scans = if before & !0xff == tag { (before & 0xff) + 1 } else { 1 };
-        if scans > 0xff {
-            return Worth::Nothing;
-        }
+        let scans = match before & 0xff {
+            _ if before & !0xff != tag => 1,
+            GIVEN_UP => return Worth::Nothing,
+            MOST_SCANS => FEWER_SCANS,
+            scans => scans + 1,
+        };
         // Scans at the same time may count as one.
         counter.store(tag | scans, Ordering::Relaxed);
         match scans {
@@ -164,6 +200,13 @@ impl Wholes {
             SMALL_SCANS => Worth::Here(SMALL_ROWS),
             scans if LARGE_SCANS.contains(&scans) => Worth::Aside,
             _ => Worth::Nothing,
+        }
+    }
+
+    /// A group that turned out to be too large is not gathered again before long.
+    fn give_up(&self, hash: u64) {
+        if let Some(counter) = self.counted.get((hash >> 40) as usize % COUNTED) {
+            counter.store(((hash as u32) & !0xff) | GIVEN_UP, Ordering::Relaxed);
         }
     }
 
@@ -243,6 +286,15 @@ impl Wholes {
         budget.change(0, whole.size());
         self.list.insert_unique(hash, whole, |whole| whole.hash);
         Some(number)
+    }
+
+    /// What was written to a group since this was last asked; None where the gathering has come to nothing.
+    fn take_meanwhile(&mut self, hash: u64, space: u8, group: &[u8], number: u64) -> Option<Vec<Meanwhile>> {
+        let whole = self.list.find_mut(hash, |whole| whole.is(hash, space, group))?;
+        match &mut whole.state {
+            State::Gathering { number: at, meanwhile } if *at == number => Some(std::mem::take(meanwhile)),
+            _ => None,
+        }
     }
 
     /// Ends a gathering: with the group's rows, or without.
