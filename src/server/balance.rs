@@ -75,9 +75,15 @@ impl CoreTime {
     }
 }
 
+/// Whether the load was crowded a short while ago. A clock that was set back does not make it long.
+fn is_kept_together(mailboxes: &Mailboxes, now_ms: u64) -> bool {
+    let left_ms = mailboxes.crowded_until_ms.load(Ordering::Relaxed).saturating_sub(now_ms);
+    (1..=CROWDED_MS).contains(&left_ms)
+}
+
 /// The thread for a new connection.
 pub fn choose(mailboxes: &Mailboxes, node: &Node) -> usize {
-    if node.clock.now_ms() < mailboxes.crowded_until_ms.load(Ordering::Relaxed) {
+    if is_kept_together(mailboxes, node.clock.now_ms()) {
         return 0;
     }
     let keeps_up = mailboxes.threads.iter().position(|thread| thread.busy() < OVERLOADED);
@@ -96,11 +102,10 @@ impl IoThread {
             self.core_time = None;
         }
         let before = std::mem::replace(&mut self.crowding, self.lane.crowding);
-        let crowded_until_ms = self.mailboxes.crowded_until_ms.load(Ordering::Relaxed);
         if self.index > 0 && own > 0 && is_crowded(before, self.crowding, self.threads_in_use()) {
             self.mailboxes.crowded_until_ms.store(self.now_ms.saturating_add(CROWDED_MS), Ordering::Relaxed);
             self.hand_on(self.index - 1, own);
-        } else if busy >= OVERLOADED && own > 1 && self.now_ms >= crowded_until_ms {
+        } else if busy >= OVERLOADED && own > 1 && !is_kept_together(&self.mailboxes, self.now_ms) {
             let Some(thread) = self.thread_with_room(own) else { return };
             // Looked at only in need: on a machine with many cores it costs.
             let now = CoreTime::now();
