@@ -170,18 +170,27 @@ pub trait Read {
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>> {
-        let (mut passed, mut is_shown) = (0, false);
-        self.scan(space, range, Direction::Forward, rank.saturating_add(1), &mut |key, value| {
-            if passed < rank {
-                passed += 1;
-                return ControlFlow::Continue(());
-            }
-            show(key, value);
-            is_shown = true;
-            ControlFlow::Break(())
-        })?;
-        Ok((!is_shown).then_some(passed))
+        nth_of(rank, show, |each| self.scan(space, range, Direction::Forward, rank.saturating_add(1), each))
     }
+}
+
+/// [`Read::nth`] by a scan of the range.
+fn nth_of(
+    rank: usize,
+    show: &mut dyn FnMut(&[u8], &[u8]),
+    scan: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()>,
+) -> Result<Option<usize>> {
+    let (mut passed, mut is_shown) = (0, false);
+    scan(&mut |key, value| {
+        if passed < rank {
+            passed += 1;
+            return ControlFlow::Continue(());
+        }
+        show(key, value);
+        is_shown = true;
+        ControlFlow::Break(())
+    })?;
+    Ok((!is_shown).then_some(passed))
 }
 
 /// Writing: rows are gathered here and appear together at [`Write::commit`].

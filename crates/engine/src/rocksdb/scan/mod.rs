@@ -96,18 +96,8 @@ impl Inner {
         if let Some(outcome) = known {
             return Ok(outcome);
         }
-        let (mut passed, mut is_shown) = (0, false);
-        let mut each = |key: &[u8], value: &[u8]| {
-            if passed < rank {
-                passed += 1;
-                return ControlFlow::Continue(());
-            }
-            show(key, value);
-            is_shown = true;
-            ControlFlow::Break(())
-        };
-        self.scan(space, range, Direction::Forward, rank.saturating_add(1), wait, own, &mut each)?;
-        Ok((!is_shown).then_some(passed))
+        let limit = rank.saturating_add(1);
+        crate::nth_of(rank, show, |each| self.scan(space, range, Direction::Forward, limit, wait, own, each))
     }
 
     /// Takes rows from a group that is whole, as far as it is there, and the rest from where they come from.
