@@ -14,7 +14,7 @@ pub mod zset;
 #[cfg(test)]
 mod tests;
 
-use tarn_engine::{Space, SpaceDef};
+use tarn_engine::{Groups, Space, SpaceDef};
 
 /// Keys: one row per key, and what is needed to answer TTL, TYPE and length without the value.
 pub const META: Space = Space(0);
@@ -31,17 +31,17 @@ pub const SYSTEM: Space = Space(5);
 
 /// The order is part of the format.
 pub const SPACES: &[SpaceDef] = &[
-    SpaceDef { name: "meta", group_len: rows::meta_group_len, queue_like: false, keep_groups: false },
-    SpaceDef { name: "data", group_len: rows::collection_group_len, queue_like: true, keep_groups: true },
-    SpaceDef { name: "score", group_len: rows::collection_group_len, queue_like: true, keep_groups: true },
-    SpaceDef { name: "expire", group_len: rows::expire_group_len, queue_like: true, keep_groups: false },
+    SpaceDef { name: "meta", group_len: rows::meta_group_len, queue_like: false, groups: Groups::Plain },
+    SpaceDef { name: "data", group_len: rows::collection_group_len, queue_like: true, groups: Groups::Kept },
+    SpaceDef { name: "score", group_len: rows::collection_group_len, queue_like: true, groups: Groups::Kept },
+    SpaceDef { name: "expire", group_len: rows::expire_group_len, queue_like: true, groups: Groups::Ordered },
     SpaceDef {
         name: "field-expire",
         group_len: rows::collection_group_len,
         queue_like: true,
-        keep_groups: false,
+        groups: Groups::Ordered,
     },
-    SpaceDef { name: "system", group_len: system::group_len, queue_like: false, keep_groups: false },
+    SpaceDef { name: "system", group_len: system::group_len, queue_like: false, groups: Groups::Plain },
 ];
 
 /// A row that does not read as what its space says. The text names the part.

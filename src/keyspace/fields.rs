@@ -26,6 +26,8 @@ use crate::error::{Error, Result};
 pub const PER_WRITE: usize = 3;
 /// Fields that the reaper takes out of one hash at a time.
 pub const PER_STEP: usize = 256;
+/// Fields that are read together.
+const PER_READ: usize = 32;
 /// Milliseconds between two turns of the reaper when nothing is due.
 pub const TURN_MS: u64 = 100;
 
@@ -83,29 +85,46 @@ pub fn take_due(
     if let Some(bad) = malformed {
         return Err(bad.into());
     }
-    let mut row = RowKey::from_slice(prefix);
     let mut begin = 0;
     let mark = cx.arena().len();
     let mut gone: SmallVec<[(usize, usize); PER_WRITE]> = SmallVec::new();
-    for Place { indexed_ms, end } in &found {
-        let field = names.get(begin..*end).unwrap_or_default();
-        row.truncate(prefix.len());
-        push_member(&mut row, hash64(seed, field), field);
-        let stored = cx.get(DATA, &row)?.ok_or(Error::Damaged("an expiry without a field"))?;
-        let (head, len) = hash::Head::decode(cx.bytes(stored))?;
-        cx.delete(FIELD_EXPIRE, &hash::due(prefix, *indexed_ms, field));
-        if head.expire_at_ms <= until_ms {
-            cx.delete(DATA, &row);
-            gone.push((begin, *end));
-        } else {
-            let head = hash::Head { indexed_ms: head.expire_at_ms, ..head };
-            let value = stored.behind(len);
-            cx.lend(|cx, arena| cx.put(DATA, &row, &[head.encode().as_slice(), value.of(arena)]));
-            cx.put(FIELD_EXPIRE, &hash::due(prefix, head.expire_at_ms, field), &[]);
-            next_ms = if next_ms == 0 { head.expire_at_ms } else { next_ms.min(head.expire_at_ms) };
+    let mut rows: SmallVec<[RowKey; PER_WRITE]> = SmallVec::new();
+    let mut heads: SmallVec<[Result<hash::Head>; PER_WRITE]> = SmallVec::new();
+    for places in found.chunks(PER_READ) {
+        rows.clear();
+        let mut name_begin = begin;
+        for Place { end, .. } in places {
+            let field = names.get(name_begin..*end).unwrap_or_default();
+            let mut row = RowKey::from_slice(prefix);
+            push_member(&mut row, hash64(seed, field), field);
+            rows.push(row);
+            name_begin = *end;
         }
-        cx.arena().truncate(mark);
-        begin = *end;
+        heads.clear();
+        let wanted: SmallVec<[&[u8]; PER_WRITE]> = rows.iter().map(|row| &**row).collect();
+        cx.get_each(DATA, &wanted, &mut |_, stored| {
+            let stored = stored.ok_or(Error::Damaged("an expiry without a field"));
+            heads.push(stored.and_then(|stored| Ok(hash::Head::decode(stored)?.0)));
+        })?;
+        for ((Place { indexed_ms, end }, row), head) in places.iter().zip(&rows).zip(heads.drain(..)) {
+            let field = names.get(begin..*end).unwrap_or_default();
+            let head = head?;
+            cx.delete(FIELD_EXPIRE, &hash::due(prefix, *indexed_ms, field));
+            if head.expire_at_ms <= until_ms {
+                cx.delete(DATA, row);
+                gone.push((begin, *end));
+            } else {
+                let stored = cx.get(DATA, row)?.ok_or(Error::Damaged("an expiry without a field"))?;
+                let (_, len) = hash::Head::decode(cx.bytes(stored))?;
+                let head = hash::Head { indexed_ms: head.expire_at_ms, ..head };
+                let value = stored.behind(len);
+                cx.lend(|cx, arena| cx.put(DATA, row, &[head.encode().as_slice(), value.of(arena)]));
+                cx.put(FIELD_EXPIRE, &hash::due(prefix, head.expire_at_ms, field), &[]);
+                next_ms = if next_ms == 0 { head.expire_at_ms } else { next_ms.min(head.expire_at_ms) };
+                cx.arena().truncate(mark);
+            }
+            begin = *end;
+        }
     }
     if !gone.is_empty() {
         let fields = gone.iter().map(|(begin, end)| names.get(*begin..*end).unwrap_or_default());

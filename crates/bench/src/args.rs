@@ -16,7 +16,7 @@ make bench ARGS=\"...\"
   --dir PATH           where the servers' data goes (default: the system's temporary folder)
 
 throughput:
-  --only NAME,NAME     workloads, by the start of their names (GET SET INCR MSET)
+  --only NAME,NAME     workloads, by the start of their names (GET SET INCR MSET; of fields: COMMANDS REAPING)
   --pipeline N,N       pipeline depths (default 1,16,64)
   --rounds N           runs of each, alternating between the servers; the table shows medians (default 5)
   --requests N         requests of one run at pipeline 16 (default 1000000; other depths in proportion)

@@ -177,6 +177,12 @@ impl Latencies {
         Latencies { sorted: samples }
     }
 
+    /// These and others together.
+    pub fn with(mut self, other: Latencies) -> Latencies {
+        self.sorted.extend(other.sorted);
+        Latencies::new(self.sorted)
+    }
+
     pub fn percentile(&self, percent: f64) -> Duration {
         let rank = (self.sorted.len() as f64 * percent / 100.0).ceil() as usize;
         self.sorted.get(rank.saturating_sub(1)).or(self.sorted.last()).copied().unwrap_or_default()

@@ -56,11 +56,21 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name in parentheses may hold spaces; fields are counted behind it, the first being number 3.
     let (_, fields) = stat.rsplit_once(')').ok_or("unreadable /proc/pid/stat")?;
-    let ticks: u64 =
-        fields.split_whitespace().skip(14 - 3).take(4).filter_map(|n| n.parse::<u64>().ok()).sum();
-    // SAFETY: a plain library call.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;
-    Ok(Duration::from_millis(ticks * 1000 / per_second))
+    let of_children: u64 =
+        fields.split_whitespace().skip(16 - 3).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: plain library calls; the places they write to are our own.
+    let (outcome, per_second) = unsafe {
+        let mut clock = 0;
+        let found = libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock);
+        let outcome = if found == 0 { libc::clock_gettime(clock, &raw mut time) } else { found };
+        (outcome, libc::sysconf(libc::_SC_CLK_TCK).max(1) as u64)
+    };
+    if outcome != 0 {
+        return Err(format!("no processor time of process {pid}").into());
+    }
+    let own = Duration::new(time.tv_sec as u64, time.tv_nsec as u32);
+    Ok(own + Duration::from_millis(of_children * 1000 / per_second))
 }
 
 #[derive(Debug, Clone, Copy, Default)]

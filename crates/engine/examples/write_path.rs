@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
-use tarn_engine::{Direction, Durability, Engine, MemoryBudget, Range, Read, Space, SpaceDef, Wait, Write};
+use tarn_engine::{
+    Direction, Durability, Engine, Groups, MemoryBudget, Range, Read, Space, SpaceDef, Wait, Write,
+};
 
 const META: Space = Space(0);
 const DATA: Space = Space(1);
@@ -19,8 +21,8 @@ const BUDGET: MemoryBudget =
     MemoryBudget { dirty_bytes: 512 << 20, row_cache_bytes: 256 << 20, block_cache_bytes: 256 << 20 };
 
 static SPACES: [SpaceDef; 2] = [
-    SpaceDef { name: "meta", group_len: |key| key.len().min(3), queue_like: false, keep_groups: false },
-    SpaceDef { name: "data", group_len: |key| key.len().min(11), queue_like: false, keep_groups: false },
+    SpaceDef { name: "meta", group_len: |key| key.len().min(3), queue_like: false, groups: Groups::Plain },
+    SpaceDef { name: "data", group_len: |key| key.len().min(11), queue_like: false, groups: Groups::Plain },
 ];
 
 fn main() {

@@ -46,8 +46,18 @@ pub struct SpaceDef {
     pub group_len: fn(key: &[u8]) -> usize,
     /// Rows of this space come and go at the head of a range, as in a queue: compaction watches its tombstones.
     pub queue_like: bool,
-    /// Groups that are scanned again and again may be kept whole in memory.
-    pub keep_groups: bool,
+    pub groups: Groups,
+}
+
+/// How the groups of a space are read, which decides what is done for them ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Groups {
+    /// Row by row, or rarely.
+    Plain,
+    /// As a whole, again and again: they may be kept whole in memory.
+    Kept,
+    /// From their first row on, a few rows at a time: they are kept in order while they are written.
+    Ordered,
 }
 
 /// A row that [`Engine::expect`] was told of, in the engine's own terms.

@@ -249,7 +249,7 @@ fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
     at_depth / workload.cost
 }
 
-fn wanted(args: &Args, name: &str) -> bool {
+pub fn wanted(args: &Args, name: &str) -> bool {
     let first = name.split(' ').next().unwrap_or(name);
     args.only.is_empty() || args.only.iter().any(|only| only == first || only == name)
 }

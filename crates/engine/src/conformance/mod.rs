@@ -17,7 +17,7 @@ pub mod writes;
 
 use std::ops::ControlFlow;
 
-use crate::{Direction, Engine, Error, Position, Range, Read, Space, SpaceDef, Wait, Write};
+use crate::{Direction, Engine, Error, Groups, Position, Range, Read, Space, SpaceDef, Wait, Write};
 
 /// How the cases get at an engine.
 pub trait Harness: Sync {
@@ -50,9 +50,9 @@ pub const GROUPED: Space = Space(1);
 pub const QUEUE: Space = Space(2);
 
 pub static SPACES: &[SpaceDef] = &[
-    SpaceDef { name: "plain", group_len: |key| key.len().min(4), queue_like: false, keep_groups: true },
-    SpaceDef { name: "grouped", group_len: grouped_len, queue_like: false, keep_groups: true },
-    SpaceDef { name: "queue", group_len: |key| key.len().min(1), queue_like: true, keep_groups: true },
+    SpaceDef { name: "plain", group_len: |key| key.len().min(4), queue_like: false, groups: Groups::Kept },
+    SpaceDef { name: "grouped", group_len: grouped_len, queue_like: false, groups: Groups::Kept },
+    SpaceDef { name: "queue", group_len: |key| key.len().min(1), queue_like: true, groups: Groups::Ordered },
 ];
 
 fn grouped_len(key: &[u8]) -> usize {

@@ -208,9 +208,10 @@ impl CachePart {
 mod tests {
     use super::*;
     use crate::rocksdb::hash::Hasher;
-    use crate::{Space, SpaceDef};
+    use crate::{Groups, Space, SpaceDef};
 
-    const SPACE: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false, keep_groups: false };
+    const SPACE: SpaceDef =
+        SpaceDef { name: "s", group_len: |_| 0, queue_like: false, groups: Groups::Plain };
 
     fn hash(hasher: &Hasher, key: &[u8]) -> RowHash {
         hasher.row(&SPACE, Space(0), key)

@@ -242,7 +242,7 @@ impl Inner {
         let space = crate::Space(space);
         match self.def(space) {
             Ok(def) => self.hasher.row(def, space, key),
-            Err(_) => RowHash { group: 0, key: 0, group_len: 0 },
+            Err(_) => RowHash { group: 0, key: 0, group_len: 0, is_ordered: false },
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_micro_inline};
 
-use crate::{Space, SpaceDef};
+use crate::{Groups, Space, SpaceDef};
 
 pub const SHARDS: usize = 256;
 
@@ -12,6 +12,8 @@ pub struct RowHash {
     pub group: u64,
     pub key: u64,
     pub group_len: usize,
+    /// The group is kept in order while it is written.
+    pub is_ordered: bool,
 }
 
 impl RowHash {
@@ -52,6 +54,7 @@ impl Hasher {
             group: group_hash,
             key: fold(group_hash ^ rest_hash, 0xd6e8_feb8_6659_fd93),
             group_len: group.len(),
+            is_ordered: def.groups == Groups::Ordered,
         }
     }
 }

@@ -54,6 +54,8 @@ use crate::{
 
 /// Rows applied under one hold of a shard's lock.
 const ROWS_PER_HOLD: usize = 64;
+/// Rows of a commit or a read of many that are asked for ahead of their use.
+const LOOK_AHEAD: usize = 16;
 
 /// How a database is opened.
 pub struct OpenOptions {
@@ -133,21 +135,31 @@ impl Inner {
         let mut grown = 0;
         let pass = self.gate.pass();
         let (position, pending) = self.log.append(&buffer.bytes)?;
-        let mut rows = buffer.rows.iter().peekable();
-        while let Some(first) = rows.next() {
+        let mut rows = buffer.rows.as_slice();
+        while let Some(first) = rows.first() {
             let index = first.hash.shard();
+            let together =
+                rows.iter().take(ROWS_PER_HOLD).take_while(|row| row.hash.shard() == index).count();
+            let (these, others) = rows.split_at(together);
+            rows = others;
             let mut shard = self.shards.write(index)?;
-            let mut held = 0;
-            let mut next = Some(first);
-            while let Some(tx_row) = next {
+            if together > 1 {
+                these.iter().take(LOOK_AHEAD).for_each(|row| shard.active.expect(row.hash.key));
+            }
+            for (place, tx_row) in these.iter().enumerate() {
+                // What the search for a later row begins with, and the one it finds, are on their way by then.
+                if let Some(later) = these.get(place + LOOK_AHEAD) {
+                    shard.active.expect(later.hash.key);
+                }
+                if let Some(later) = these.get(place + LOOK_AHEAD / 2) {
+                    shard.active.prefetch(later.hash.key);
+                }
                 if let Some(row) = buffer.row(tx_row) {
                     grown += shard.active.set(row.space, row.key, &tx_row.hash, row.value);
                     if !shard.wholes.is_empty() {
                         shard.wholes.commit(row.space, row.key, &tx_row.hash, row.value, &self.shards.budget);
                     }
                 }
-                held += 1;
-                next = rows.next_if(|row| held < ROWS_PER_HOLD && row.hash.shard() == index);
             }
         }
         if grown > 0 {

@@ -30,7 +30,7 @@ use super::store::filter::FilterContext;
 use super::whole::Gatherer;
 use super::write_back::{Steps, write_unit};
 use super::{Inner, OpenOptions, RocksEngine};
-use crate::{Error, Result, Space, SpaceDef};
+use crate::{Error, Groups, Result, Space, SpaceDef};
 
 /// Of the whole directory. A newer one is refused.
 const FORMAT_VERSION: u32 = 1;
@@ -274,4 +274,4 @@ impl replay::Sink for Recovery<'_> {
     }
 }
 
-const NO_SPACE: SpaceDef = SpaceDef { name: "", group_len: |_| 0, queue_like: false, keep_groups: false };
+const NO_SPACE: SpaceDef = SpaceDef { name: "", group_len: |_| 0, queue_like: false, groups: Groups::Plain };

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
-use super::Inner;
 use super::hash::RowHash;
 use super::shard::Found;
 use super::transaction::TxBuffer;
+use super::{Inner, LOOK_AHEAD};
 use crate::{Result, Space, Wait};
 
 /// Keys read together where waiting is allowed, so that the values of a long list are not all held at a time.
@@ -111,24 +111,35 @@ impl Inner {
         // Where each value stands in `bytes`.
         let mut found: Vec<Option<std::ops::Range<usize>>> = Vec::with_capacity(keys.len());
         let mut missing: SmallVec<[Missing; 8]> = SmallVec::new();
-        for (index, key) in keys.iter().enumerate() {
-            let hash = self.hasher.row(def, space, key);
+        let hashes: SmallVec<[RowHash; LOOK_AHEAD]> =
+            keys.iter().map(|key| self.hasher.row(def, space, key)).collect();
+        if hashes.len() > 1 {
+            hashes.iter().take(LOOK_AHEAD).for_each(|hash| self.shards.expect(hash.group, hash.key));
+        }
+        for (index, (key, hash)) in keys.iter().zip(&hashes).enumerate() {
+            // What the search for a later row begins with, and the one it finds, are on their way by then.
+            if let Some(later) = hashes.get(index + LOOK_AHEAD) {
+                self.shards.expect(later.group, later.key);
+            }
+            if let Some(later) = hashes.get(index + LOOK_AHEAD / 2) {
+                self.shards.prefetch(later.group, later.key);
+            }
             let start = bytes.len();
-            let known = match own.and_then(|own| own.get(space.0, key, &hash)) {
+            let known = match own.and_then(|own| own.get(space.0, key, hash)) {
                 Some(value) => {
                     bytes.extend_from_slice(value.unwrap_or_default());
                     Some(value.is_some())
                 }
                 None => {
                     let shard = self.shards.read(hash.shard())?;
-                    match shard.find(space.0, key, &hash) {
+                    match shard.find(space.0, key, hash) {
                         Found::Value(value) => {
                             bytes.extend_from_slice(value);
                             Some(true)
                         }
                         Found::Absent => Some(false),
                         Found::Unknown => {
-                            missing.push(Missing { index, hash, generation: shard.generation });
+                            missing.push(Missing { index, hash: *hash, generation: shard.generation });
                             None
                         }
                     }

@@ -153,9 +153,9 @@ fn hash_at(rows: &[TxRow], at: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::rocksdb::hash::Hasher;
-    use crate::{Space, SpaceDef};
+    use crate::{Groups, Space, SpaceDef};
 
-    const DEF: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false, keep_groups: false };
+    const DEF: SpaceDef = SpaceDef { name: "s", group_len: |_| 0, queue_like: false, groups: Groups::Plain };
 
     #[test]
     fn the_last_write_of_a_key_counts_below_and_above_the_index() {

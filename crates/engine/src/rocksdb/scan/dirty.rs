@@ -118,7 +118,8 @@ impl Inner {
         let rows = found.into_iter().collect();
         let mut shard = self.shards.write(index)?;
         if shard.seals == seals {
-            shard.active.adopt_order(want.space, want.group, want.group_hash, rows, head);
+            let grown = shard.active.adopt_order(want.space, want.group, want.group_hash, rows, head);
+            self.active_bytes.fetch_add(grown, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -99,15 +99,16 @@ fn number(key: &[u8], len: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Groups;
 
     const FIXED: SpaceDef =
-        SpaceDef { name: "f", group_len: |key| key.len().min(2), queue_like: false, keep_groups: false };
+        SpaceDef { name: "f", group_len: |key| key.len().min(2), queue_like: false, groups: Groups::Plain };
     /// A length byte, then that many bytes.
     const CHOSEN: SpaceDef = SpaceDef {
         name: "c",
         group_len: |key| key.first().map_or(0, |len| (1 + usize::from(*len)).min(key.len())),
         queue_like: false,
-        keep_groups: false,
+        groups: Groups::Plain,
     };
 
     #[test]

@@ -1,7 +1,7 @@
 //! Rows in chunks of bytes, addressed by 32 bits.
 //!
 //! ```text
-//! row  next in group 4 | key length 4 | value length 4 | room for the value 4 | group length 4 | space 1 | flags 1 | 2 | key | value
+//! row  next in group 4 | key length 4 | value length 4 | room for the value 4 | group length 4 | space 1 | flags 1 | depth 2 | key | value
 //! ```
 //!
 //! Rows never move and are never freed alone; the arena goes as a whole.
@@ -59,6 +59,8 @@ pub struct NewRow<'a> {
     pub group_len: usize,
     /// Spare bytes behind the value, for later longer ones.
     pub slack: usize,
+    /// Rows of its chain up to this one, where they are counted.
+    pub depth: u16,
 }
 
 #[derive(Default)]
@@ -123,6 +125,12 @@ impl Arena {
         })
     }
 
+    #[inline]
+    pub fn depth(&self, at: RowAt) -> u16 {
+        let bytes = self.bytes_at(at);
+        u16::from_be_bytes([bytes[22], bytes[23]])
+    }
+
     /// Whether the row at `at` is the one of this key.
     #[inline(always)]
     pub fn is_row_of(&self, at: RowAt, space: u8, key: &[u8]) -> bool {
@@ -149,6 +157,7 @@ impl Arena {
         header[16..20].copy_from_slice(&(new.group_len as u32).to_be_bytes());
         header[20] = new.space;
         header[21] = if new.value.is_none() { TOMBSTONE } else { 0 };
+        header[22..24].copy_from_slice(&new.depth.to_be_bytes());
         chunk.extend_from_slice(&header);
         chunk.extend_from_slice(new.key);
         chunk.extend_from_slice(value);

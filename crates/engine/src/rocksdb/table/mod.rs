@@ -1,7 +1,8 @@
 //! A hash table of dirty rows over an arena, with the rows of one group chained.
 //!
 //! An ordered table would cost more than the whole way of a write. So order is made when a scan asks for it: short
-//! chains are sorted by the scan, long ones get an ordered index that later inserts maintain.
+//! chains are sorted by the scan, long ones get an ordered index that later inserts maintain. Only groups that are
+//! always read in order, as what is due first is, get theirs from the writer.
 
 pub mod arena;
 pub mod order;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use self::arena::{Arena, NewRow, Row, RowAt};
-use self::order::Orders;
+use self::order::{CHAIN_LIMIT, Orders};
 use self::slots::{Place, Slots};
 use super::hash::RowHash;
 
@@ -47,7 +48,7 @@ impl Table {
     }
 
     pub fn bytes(&self) -> usize {
-        self.bytes + self.orders.bytes()
+        self.bytes
     }
 
     #[inline]
@@ -83,7 +84,7 @@ impl Table {
         let Table { arena, rows, groups, orders, bytes, .. } = self;
         let key_hash = hash.key as u32;
         let place = rows.entry(key_hash, |at| arena.is_row_of(at, space, key));
-        let mut new = NewRow { space, key, value, group_len: hash.group_len, slack: 0 };
+        let mut new = NewRow { space, key, value, group_len: hash.group_len, slack: 0, depth: 0 };
         let mut grown = 0;
         let old = match place {
             Place::Taken(taken) => {
@@ -107,6 +108,9 @@ impl Table {
             Place::Taken(taken) => groups.at(taken),
             Place::Free(_) => RowAt::NONE,
         };
+        if hash.is_ordered && next != RowAt::NONE {
+            new.depth = arena.depth(next).saturating_add(1);
+        }
         let (at, size) = arena.push(new, next);
         grown += size;
         groups.put(group, group_hash, at);
@@ -115,9 +119,12 @@ impl Table {
             arena.mark_dead(old);
         }
         if !orders.is_empty() {
-            orders.insert(space, key, hash, at);
+            grown += orders.insert(space, key, hash, at);
         }
         *bytes += grown;
+        if usize::from(new.depth) == CHAIN_LIMIT {
+            grown += self.order_group(space, key.get(..hash.group_len).unwrap_or_default(), hash.group);
+        }
         grown
     }
 

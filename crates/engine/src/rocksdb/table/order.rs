@@ -35,7 +35,6 @@ struct Order {
 #[derive(Default)]
 pub struct Orders {
     groups: HashTable<Order>,
-    entries: usize,
 }
 
 impl Orders {
@@ -44,24 +43,18 @@ impl Orders {
         self.groups.is_empty()
     }
 
-    pub fn bytes(&self) -> usize {
-        self.entries * ENTRY_BYTES
-    }
-
     fn find(&self, space: u8, group: &[u8], hash: u64) -> Option<&Order> {
         self.groups.find(hash, |order| order.hash == hash && order.space == space && *order.group == *group)
     }
 
-    pub fn insert(&mut self, space: u8, key: &[u8], hash: &RowHash, at: RowAt) {
-        let Some((group, rest)) = key.split_at_checked(hash.group_len) else { return };
+    /// The bytes by which the indexes grew.
+    pub fn insert(&mut self, space: u8, key: &[u8], hash: &RowHash, at: RowAt) -> usize {
+        let Some((group, rest)) = key.split_at_checked(hash.group_len) else { return 0 };
         let found = self.groups.find_mut(hash.group, |order| {
             order.hash == hash.group && order.space == space && *order.group == *group
         });
-        if let Some(order) = found
-            && order.rows.insert(Rest::from_slice(rest), at).is_none()
-        {
-            self.entries += 1;
-        }
+        let is_new = found.is_some_and(|order| order.rows.insert(Rest::from_slice(rest), at).is_none());
+        if is_new { ENTRY_BYTES } else { 0 }
     }
 }
 
@@ -145,6 +138,17 @@ impl Table {
         }
     }
 
+    /// Orders a group of which few rows are here yet; the bytes by which the table grew.
+    #[cold]
+    pub fn order_group(&mut self, space: u8, group: &[u8], group_hash: u64) -> usize {
+        let head = self.head(group_hash);
+        let (mut at, mut found) = (head, Vec::with_capacity(CHAIN_LIMIT + 1));
+        while at != RowAt::NONE {
+            at = self.walk_group(space, group, at, &mut found);
+        }
+        self.adopt_order(space, group, group_hash, found.into_iter().collect(), head)
+    }
+
     /// Reads a part of the group's chain into `found`, from `at` on; where to go on.
     pub fn walk_group(
         &self,
@@ -167,7 +171,7 @@ impl Table {
     }
 
     /// Gives the group an ordered index; inserts maintain it from now on. `rows` was read from `head` on, which was
-    /// the newest row then; what is newer is added here.
+    /// the newest row then; what is newer is added here. The bytes by which the table grew.
     pub fn adopt_order(
         &mut self,
         space: u8,
@@ -175,17 +179,19 @@ impl Table {
         group_hash: u64,
         mut rows: BTreeMap<Rest, RowAt>,
         head: RowAt,
-    ) {
+    ) -> usize {
         if self.orders.find(space, group, group_hash).is_some() {
-            return;
+            return 0;
         }
         let newer = self.chain(space, group, group_hash).take_while(|(at, _)| *at != head);
         for (at, row) in newer {
             rows.insert(Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at);
         }
-        self.orders.entries += rows.len();
+        let grown = rows.len() * ENTRY_BYTES;
+        self.bytes += grown;
         let order = Order { hash: group_hash, space, group: group.into(), rows };
         self.orders.groups.insert_unique(group_hash, order, |order| order.hash);
+        grown
     }
 
     fn sorted_group(&self, want: &Want<'_>) -> Option<Arc<[RowAt]>> {

@@ -4,10 +4,10 @@ use super::order::{Collected, Want};
 use super::rows::Rows;
 use super::*;
 use crate::rocksdb::hash::Hasher;
-use crate::{Direction, Space, SpaceDef, Wait};
+use crate::{Direction, Groups, Space, SpaceDef, Wait};
 
 const DEF: SpaceDef =
-    SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false, keep_groups: false };
+    SpaceDef { name: "s", group_len: |key| key.len().min(2), queue_like: false, groups: Groups::Plain };
 
 struct Fixture {
     hasher: Hasher,
@@ -46,12 +46,7 @@ impl Fixture {
 
     fn order(&mut self, group: &[u8]) {
         let hash = self.hasher.group(Space(0), group);
-        let head = self.table.head(hash);
-        let (mut at, mut found) = (head, Vec::new());
-        while at != RowAt::NONE {
-            at = self.table.walk_group(0, group, at, &mut found);
-        }
-        self.table.adopt_order(0, group, hash, found.into_iter().collect(), head);
+        self.table.order_group(0, group, hash);
     }
 }
 
@@ -165,6 +160,27 @@ fn a_sealed_table_sorts_a_long_group_once_asked() {
     let found = keys(&rows);
     assert_eq!(found.len(), 1000);
     assert!(found.is_sorted());
+}
+
+#[test]
+fn a_group_of_an_ordered_space_never_waits_for_its_order() {
+    let def = SpaceDef { groups: Groups::Ordered, ..DEF };
+    let mut fixture = Fixture::new();
+    let mut counted = 0;
+    for number in 0..2000_u16 {
+        for group in [b"aa", b"ab"] {
+            let key = [&group[..], &number.wrapping_mul(777).to_be_bytes()].concat();
+            let hash = fixture.hasher.row(&def, Space(0), &key);
+            counted += fixture.table.set(0, &key, &hash, Some(b"v"));
+        }
+        let (start, end) = (b"aa".to_vec(), b"ab".to_vec());
+        let want = fixture.want(b"aa", &start, &end, Direction::Forward);
+        let mut rows = Rows::default();
+        assert_eq!(fixture.table.collect(&want, 0, &mut rows), Collected::All);
+        assert_eq!(rows.len(), usize::from(number) + 1);
+        assert!(keys(&rows).is_sorted());
+    }
+    assert_eq!(fixture.table.bytes(), counted, "the order is counted as it is made");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod whole;
 use std::path::Path;
 
 use super::*;
+use crate::Groups;
 
 /// Two bytes of group.
 pub const FIXED: Space = Space(0);
@@ -23,14 +24,14 @@ pub const CHOSEN: Space = Space(1);
 pub const QUEUE: Space = Space(2);
 
 pub static SPACES: [SpaceDef; 3] = [
-    SpaceDef { name: "fixed", group_len: |key| key.len().min(2), queue_like: false, keep_groups: true },
+    SpaceDef { name: "fixed", group_len: |key| key.len().min(2), queue_like: false, groups: Groups::Kept },
     SpaceDef {
         name: "chosen",
         group_len: |key| key.first().map_or(0, |len| (1 + usize::from(*len)).min(key.len())),
         queue_like: false,
-        keep_groups: true,
+        groups: Groups::Kept,
     },
-    SpaceDef { name: "queue", group_len: |_| 0, queue_like: true, keep_groups: true },
+    SpaceDef { name: "queue", group_len: |_| 0, queue_like: true, groups: Groups::Ordered },
 ];
 
 pub const BUDGET: MemoryBudget =

@@ -15,7 +15,7 @@ use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::super::table::rows::Rows;
 use super::ordered::{Ordered, Part};
 use super::{LARGEST_SHARE, Later, MAX_LATER, SMALL_BYTES, Worth};
-use crate::{Direction, Range, Result, Space, Wait};
+use crate::{Direction, Groups, Range, Result, Space, Wait};
 
 /// Groups that wait to be gathered; more are not taken.
 const MAX_WAITING: usize = 64;
@@ -75,7 +75,7 @@ impl Inner {
     ) -> Result<Copied> {
         let Request { space, range, .. } = *request;
         let def = self.def(space)?;
-        if !def.keep_groups {
+        if def.groups != Groups::Kept {
             return Ok(Copied::None);
         }
         let Some(group) = group::single(def, range.start, range.end) else { return Ok(Copied::None) };
@@ -104,7 +104,7 @@ impl Inner {
         out: &mut Rows,
     ) -> Result<Option<Option<usize>>> {
         let def = self.def(space)?;
-        if !def.keep_groups {
+        if def.groups != Groups::Kept {
             return Ok(None);
         }
         let Some(group) = group::single(def, range.start, range.end) else { return Ok(None) };
