@@ -3,6 +3,7 @@
 //! Each shard holds its part; the budget is one for all. Rows leave by a clock that goes round all parts, so that a
 //! shard with one big hot group may take what it needs. A hit only sets a bit, under the shard's read lock.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hashbrown::HashTable;
@@ -14,6 +15,8 @@ use crate::Range;
 const ENTRY_OVERHEAD_BYTES: usize = 88;
 /// A row larger than this share of the budget is not kept.
 const LARGEST_SHARE: usize = 64;
+/// What is left for clean rows when snapshots hold much.
+const LEAST_SHARE: usize = 8;
 
 struct Entry {
     hash: u64,
@@ -55,6 +58,8 @@ pub struct CachePart {
 pub struct CacheBudget {
     limit: AtomicUsize,
     used: AtomicUsize,
+    /// Tables that have been written back, or joined with others, and that a snapshot still holds.
+    held: Arc<AtomicUsize>,
     /// The shard at which the clock stands.
     pub shard: AtomicUsize,
 }
@@ -72,6 +77,11 @@ impl CacheBudget {
         self.limit.load(Ordering::Relaxed)
     }
 
+    /// Where those who hold tables beyond their time count them.
+    pub fn held(&self) -> &Arc<AtomicUsize> {
+        &self.held
+    }
+
     /// Something was this large and is that large.
     #[inline]
     pub fn change(&self, before: usize, after: usize) {
@@ -83,7 +93,10 @@ impl CacheBudget {
     }
 
     pub fn is_exceeded(&self) -> bool {
-        self.used() > self.limit.load(Ordering::Relaxed)
+        let held = self.held.load(Ordering::Relaxed);
+        // However much is held, a part of the budget is for clean rows.
+        let limit = self.limit();
+        self.used() > limit.saturating_sub(held).max(limit / LEAST_SHARE)
     }
 
     fn admits(&self, bytes: usize) -> bool {

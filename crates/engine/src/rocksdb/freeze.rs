@@ -218,6 +218,7 @@ impl Inner {
             let before: usize = old.iter().map(|set| set.bytes).sum();
             self.frozen_bytes.fetch_add(joined.bytes, Ordering::Relaxed);
             self.frozen_bytes.fetch_sub(before, Ordering::Relaxed);
+            old.iter().for_each(|set| set.count_as_held(self.shards.budget.held()));
             units.sealed.splice(from..from + old.len(), [joined]);
         }
     }

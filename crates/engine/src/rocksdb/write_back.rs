@@ -94,6 +94,7 @@ impl Inner {
         self.shards.retire(&unit.sets, &|space, key| self.rehash(space, key));
         let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
         self.frozen_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        unit.sets.iter().for_each(|set| set.count_as_held(self.shards.budget.held()));
         self.write_backs.fetch_add(1, Ordering::Relaxed);
         self.steps.reach("retired")?;
         self.log.remove(&unit.segments);

@@ -7,7 +7,7 @@ use super::super::Inner;
 use super::super::hash::{SHARDS, shard_of};
 use super::super::table::Table;
 use super::super::table::arena::RowAt;
-use super::super::table::order::{Collected, Want};
+use super::super::table::order::{Collected, Found, Want};
 use super::super::table::rows::{Rows, ordered};
 use super::super::table::set::TableSet;
 use super::group::{self, Counted};
@@ -106,7 +106,7 @@ impl Inner {
             let shard = self.shards.read(index)?;
             (shard.active.head(want.group_hash), shard.seals)
         };
-        let mut found = Vec::new();
+        let mut found = Found::default();
         let mut at = head;
         while at != RowAt::NONE {
             let shard = self.shards.read(index)?;
@@ -115,7 +115,7 @@ impl Inner {
             }
             at = shard.active.walk_group(want.space, want.group, at, &mut found);
         }
-        let rows = found.into_iter().collect();
+        let rows = found.in_order();
         let mut shard = self.shards.write(index)?;
         if shard.seals == seals {
             let grown = shard.active.adopt_order(want.space, want.group, want.group_hash, rows, head);

@@ -5,6 +5,7 @@
 
 mod dirty;
 pub mod group;
+mod kept;
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -14,6 +15,7 @@ use rust_rocksdb::{DBRawIterator, ReadOptions, ReadTier};
 
 use self::dirty::Chunk;
 pub use self::dirty::{MAX_BYTES, MAX_ROWS, Tables};
+pub use self::kept::Kept;
 use super::Inner;
 use super::hash::Hasher;
 use super::store::Store;
@@ -24,6 +26,9 @@ use crate::{Direction, Error, Range, Result, Space, SpaceDef, Wait};
 
 /// Deleted rows that a scan which may not wait passes over before it gives up.
 const HURRIED_SKIPS: usize = 4096;
+/// Blocks of what is scanned beyond this are not kept in the block cache: a long scan would fill it with what nobody
+/// asks for again, in place of what is.
+const CACHED_BYTES: usize = 4 << 20;
 
 thread_local! {
     /// Rows of a group that is whole, on their way to the caller. A scan within a scan finds none and makes its own.
@@ -39,6 +44,8 @@ pub struct View<'a> {
     /// Options to begin with: a snapshot, where it is one.
     pub read_options: &'a dyn Fn() -> ReadOptions,
     pub wait: Wait,
+    /// What earlier scans have left, where it is a snapshot.
+    pub kept: Option<&'a Kept>,
 }
 
 #[derive(Clone, Copy)]
@@ -163,9 +170,18 @@ impl Inner {
             store: &self.store,
             read_options: &ReadOptions::default,
             wait,
+            kept: None,
         };
         scan(&view, request, own, each)
     }
+}
+
+/// The iterator of a scan.
+struct Sorted<'a> {
+    iterator: DBRawIterator<'a>,
+    /// The count of retirements before it was made.
+    made_at: u64,
+    fills_cache: bool,
 }
 
 pub fn scan(
@@ -174,39 +190,63 @@ pub fn scan(
     own: &Rows,
     each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
-    let Request { space, range, direction, limit } = request;
-    if range.start >= range.end || limit == 0 {
+    if request.range.start >= request.range.end || request.limit == 0 {
         return Ok(());
     }
+    let before = view.kept.map_or(0, Kept::told);
+    let (mut sorted, mut told) = (None, before);
+    let outcome = scan_chunks(view, request, own, each, &mut sorted, &mut told);
+    if let (Some(kept), Some(sorted), Ok(())) = (view.kept, sorted, &outcome) {
+        kept.add_told(told - before);
+        kept.leave(sorted.iterator, &request, sorted.fills_cache);
+    }
+    outcome
+}
+
+fn scan_chunks<'a>(
+    view: &View<'a>,
+    request: Request<'_>,
+    own: &Rows,
+    each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    sorted: &mut Option<Sorted<'a>>,
+    told: &mut usize,
+) -> Result<()> {
+    let Request { direction, limit, .. } = request;
     let mut chunk = Chunk::new(view, request);
-    let mut sorted: Option<(DBRawIterator<'_>, u64)> = None;
+    let in_one_group = chunk.group().is_some();
     let mut own_at = 0;
     let mut left = limit;
     let mut skipped = 0;
     loop {
         chunk.fill(view)?;
         let retirements = view.tables.retirements();
-        if sorted.as_ref().is_none_or(|(_, made_at)| *made_at != retirements) {
+        if sorted.as_ref().is_none_or(|sorted| sorted.made_at != retirements) {
             // The count is read before the iterator is made: an iterator may only be newer than it says.
-            let mut iterator = open_iterator(view, space, range, direction, chunk.group().is_some())?;
+            let fills_cache = *told < CACHED_BYTES;
+            let mut iterator = open_iterator(view, &request, in_one_group, fills_cache)?;
             match direction {
                 Direction::Forward => iterator.seek(chunk.from()),
                 Direction::Backward => seek_before(&mut iterator, chunk.from()),
             }
             check(view.store, &iterator)?;
-            sorted = Some((iterator, retirements));
+            *sorted = Some(Sorted { iterator, made_at: retirements, fills_cache });
         }
-        let Some((iterator, _)) = &mut sorted else { return Ok(()) };
+        let Some(sorted) = sorted else { return Ok(()) };
         let mut merge = Merge {
             own,
             own_at,
             dirty: &chunk.rows,
             dirty_at: 0,
-            sorted: iterator,
+            sorted: &mut sorted.iterator,
+            told,
             direction,
             bound: chunk.bound(),
         };
         while left > 0 {
+            if sorted.fills_cache && *merge.told >= CACHED_BYTES {
+                sorted.fills_cache = false;
+                go_on_uncached(view, &request, in_one_group, merge.sorted)?;
+            }
             match merge.step(view.store, each)? {
                 Step::Told(ControlFlow::Break(())) => return Ok(()),
                 Step::Told(ControlFlow::Continue(())) => left -= 1,
@@ -229,14 +269,37 @@ pub fn scan(
     }
 }
 
+/// Puts an iterator that leaves the block cache alone in the place of one that does not.
+#[cold]
+fn go_on_uncached<'a>(
+    view: &View<'a>,
+    request: &Request<'_>,
+    in_one_group: bool,
+    iterator: &mut DBRawIterator<'a>,
+) -> Result<()> {
+    let Some(at) = iterator.key().map(<[u8]>::to_vec) else { return Ok(()) };
+    let mut uncached = open_iterator(view, request, in_one_group, false)?;
+    match request.direction {
+        Direction::Forward => uncached.seek(&at),
+        Direction::Backward => uncached.seek_for_prev(&at),
+    }
+    check(view.store, &uncached)?;
+    *iterator = uncached;
+    Ok(())
+}
+
 fn open_iterator<'a>(
     view: &View<'a>,
-    space: Space,
-    range: Range<'_>,
-    direction: Direction,
+    request: &Request<'_>,
     in_one_group: bool,
+    fills_cache: bool,
 ) -> Result<DBRawIterator<'a>> {
+    if let Some(iterator) = view.kept.and_then(|kept| kept.take(request, fills_cache)) {
+        return Ok(iterator);
+    }
+    let Request { space, range, direction, .. } = *request;
     let mut options = (view.read_options)();
+    options.fill_cache(fills_cache);
     options.set_iterate_lower_bound(range.start);
     options.set_iterate_upper_bound(range.end);
     // The prefix filter is asked with the place sought: backwards that place may lie outside of the group.
@@ -278,6 +341,8 @@ struct Merge<'m, 'd> {
     dirty: &'m Rows,
     dirty_at: usize,
     sorted: &'m mut DBRawIterator<'d>,
+    /// Bytes of the rows that were told.
+    told: &'m mut usize,
     direction: Direction,
     /// Up to where the dirty rows are known.
     bound: Option<&'m [u8]>,
@@ -311,7 +376,10 @@ impl Merge<'_, '_> {
             self.sorted.value()
         };
         let step = match value {
-            Some(value) => Step::Told(each(key, value)),
+            Some(value) => {
+                *self.told += key.len() + value.len();
+                Step::Told(each(key, value))
+            }
             None => Step::Skipped,
         };
         self.own_at += usize::from(in_own);

@@ -23,6 +23,32 @@ const ENTRY_BYTES: usize = 48;
 /// A key without its group.
 pub type Rest = SmallVec<[u8; 24]>;
 
+/// Most keys differ in their first bytes, and numbers are compared without a look at the rows.
+fn first_bytes(rest: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (to, from) in bytes.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    u64::from_be_bytes(bytes)
+}
+
+/// The rows of a group as a walk along its chain found them.
+#[derive(Default)]
+pub struct Found {
+    rows: Vec<(u64, Rest, RowAt)>,
+}
+
+impl Found {
+    fn push(&mut self, rest: &[u8], at: RowAt) {
+        self.rows.push((first_bytes(rest), Rest::from_slice(rest), at));
+    }
+
+    pub fn in_order(mut self) -> BTreeMap<Rest, RowAt> {
+        self.rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        self.rows.into_iter().map(|(_, rest, at)| (rest, at)).collect()
+    }
+}
+
 struct Order {
     hash: u64,
     space: u8,
@@ -142,28 +168,22 @@ impl Table {
     #[cold]
     pub fn order_group(&mut self, space: u8, group: &[u8], group_hash: u64) -> usize {
         let head = self.head(group_hash);
-        let (mut at, mut found) = (head, Vec::with_capacity(CHAIN_LIMIT + 1));
+        let (mut at, mut found) = (head, Found::default());
         while at != RowAt::NONE {
             at = self.walk_group(space, group, at, &mut found);
         }
-        self.adopt_order(space, group, group_hash, found.into_iter().collect(), head)
+        self.adopt_order(space, group, group_hash, found.in_order(), head)
     }
 
     /// Reads a part of the group's chain into `found`, from `at` on; where to go on.
-    pub fn walk_group(
-        &self,
-        space: u8,
-        group: &[u8],
-        mut at: RowAt,
-        found: &mut Vec<(Rest, RowAt)>,
-    ) -> RowAt {
+    pub fn walk_group(&self, space: u8, group: &[u8], mut at: RowAt, found: &mut Found) -> RowAt {
         for _ in 0..WALK_STEP {
             if at == RowAt::NONE {
                 break;
             }
             let row = self.row(at);
             if !row.is_dead && row.is_in(space, group) {
-                found.push((Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at));
+                found.push(row.key.get(group.len()..).unwrap_or_default(), at);
             }
             at = row.next;
         }
@@ -204,9 +224,13 @@ impl Table {
 
     /// Sorts a group of a table that no longer changes.
     pub fn sort_group(&self, space: u8, group: &[u8], group_hash: u64) {
-        let mut rows: Vec<RowAt> = self.chain(space, group, group_hash).map(|(at, _)| at).collect();
-        rows.sort_unstable_by(|a, b| self.row(*a).key.cmp(self.row(*b).key));
-        self.sorted.lock().insert((space, group.into()), rows.into());
+        let chain = self.chain(space, group, group_hash);
+        let mut rows: Vec<(u64, RowAt)> = chain
+            .map(|(at, row)| (first_bytes(row.key.get(group.len()..).unwrap_or_default()), at))
+            .collect();
+        rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.row(a.1).key.cmp(self.row(b.1).key)));
+        let rows = rows.into_iter().map(|(_, at)| at).collect();
+        self.sorted.lock().insert((space, group.into()), rows);
     }
 }
 

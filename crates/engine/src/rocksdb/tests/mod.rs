@@ -5,6 +5,7 @@ mod conformance;
 mod faults;
 mod faulty;
 mod filter;
+mod long;
 mod model;
 mod moving;
 pub mod random;
