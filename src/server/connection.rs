@@ -16,8 +16,13 @@ use crate::reply::Reply;
 pub const OUTPUT_HIGH_BYTES: usize = 4 << 20;
 /// Buffers above this are given back once they are empty.
 const KEEP_BYTES: usize = 16 * 1024;
-/// Sent bytes stay in front of others up to here.
+/// What one connection may send before it is the turn of the others. A socket may take megabytes at once, for a
+/// millisecond.
+const TURN_BYTES: usize = 128 * 1024;
+/// Sent bytes stay in front of others up to here, and while they are fewer than so many times those: these are moved, which must not
+/// take long.
 const FORGET_BYTES: usize = 256 * 1024;
+const FORGET_TIMES: usize = 8;
 
 /// Why no further command of a connection is run at the moment.
 #[derive(Debug)]
@@ -67,6 +72,8 @@ pub enum Sent {
     Everything(usize),
     /// The socket is full, or the rest waits for durability.
     Partly(usize),
+    /// It is the turn of the others; the rest goes in the next round.
+    Turn(usize),
     Broken,
 }
 
@@ -129,8 +136,9 @@ impl Connection {
         }
         let limit = if self.holds.is_empty() { self.output.len() } else { self.released };
         let mut total = 0;
-        while self.sent < limit && self.writable {
-            let Some(bytes) = self.output.get(self.sent..limit) else { break };
+        while self.sent < limit && self.writable && total < TURN_BYTES {
+            let end = limit.min(self.sent + TURN_BYTES - total);
+            let Some(bytes) = self.output.get(self.sent..end) else { break };
             match self.stream.write(bytes) {
                 Ok(0) => return Sent::Broken,
                 Ok(n) => {
@@ -143,8 +151,9 @@ impl Connection {
             }
         }
         if self.sent < self.output.len() {
+            let is_turn = self.sent < limit && self.writable;
             self.forget_sent();
-            return Sent::Partly(total);
+            return if is_turn { Sent::Turn(total) } else { Sent::Partly(total) };
         }
         self.output.clear();
         self.sent = 0;
@@ -155,7 +164,7 @@ impl Connection {
 
     /// Gives back what is sent of an output that may never be empty: a subscriber's may always have more.
     fn forget_sent(&mut self) {
-        if self.sent < FORGET_BYTES || self.sent * 2 < self.output.len() {
+        if self.sent < FORGET_BYTES || self.sent / FORGET_TIMES < self.unsent() {
             return;
         }
         let gone = std::mem::take(&mut self.sent);
@@ -264,6 +273,34 @@ mod tests {
         assert_eq!(connection.send(Position(7)), Sent::Everything(2));
         assert_eq!(received(&mut theirs), b"bc");
         assert!(connection.output.is_empty() && connection.holds.is_empty());
+    }
+
+    #[test]
+    fn a_long_reply_goes_in_turns() {
+        let (mut connection, mut theirs) = pair();
+        let words: Vec<u8> = (0..20 * TURN_BYTES + 7).map(|n| (n % 251) as u8).collect();
+        connection.output.clone_from(&words);
+        let (mut seen, mut turns) = (Vec::new(), 0);
+        while seen.len() < words.len() {
+            match connection.send(Position(0)) {
+                Sent::Turn(n) => {
+                    assert_eq!(n, TURN_BYTES);
+                    turns += 1;
+                }
+                Sent::Partly(n) => assert!(n < TURN_BYTES),
+                Sent::Everything(_) => assert_eq!(connection.unsent(), 0),
+                Sent::Broken => panic!("nobody has hung up"),
+            }
+            let mut bytes = received(&mut theirs);
+            while !bytes.is_empty() {
+                seen.append(&mut bytes);
+                bytes = received(&mut theirs);
+            }
+            // As the operating system says when there is room again.
+            connection.writable = true;
+        }
+        assert!(seen == words, "what came is what was to be sent");
+        assert!(turns > 0);
     }
 
     #[test]

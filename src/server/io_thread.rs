@@ -351,6 +351,8 @@ impl IoThread {
         for place in to_send.drain(..) {
             self.send(place, durable, hold);
         }
+        // Those whose turn was over have come meanwhile.
+        to_send.append(&mut self.to_send);
         self.to_send = to_send;
     }
 
@@ -364,7 +366,10 @@ impl IoThread {
         let sent = connection.send(durable);
         let done = match sent {
             Sent::Broken => true,
-            Sent::Everything(n) | Sent::Partly(n) => {
+            Sent::Everything(n) | Sent::Partly(n) | Sent::Turn(n) => {
+                if matches!(sent, Sent::Turn(_)) {
+                    self.to_send.push(place);
+                }
                 self.lane.counters.net_out_bytes.add(n as u64);
                 let everything = connection.unsent() == 0;
                 if !everything && !connection.holds.is_empty() {
