@@ -166,12 +166,14 @@ impl Entry<'_> {
 }
 
 /// Looks a key up in the context's database.
+#[inline]
 pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     let db = cx.env().db;
     find_in(cx, db, key)
 }
 
 /// Looks a key up in any database.
+#[inline]
 pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
     let mut found = find_stored(cx, db, key)?;
     if found.has_lapsed() {
@@ -181,6 +183,7 @@ pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k
 }
 
 /// Looks a key up as it is on record, whether its time has come or not.
+#[inline]
 pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
     let slot = cx.env().slot_of(key);
     let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
@@ -256,6 +259,7 @@ pub fn find_each<'k>(
 }
 
 /// As [`find`], counted as a hit or a miss: what GET-like commands use.
+#[inline]
 pub fn find_counted<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Entry<'k>> {
     let entry = find(cx, key)?;
     count_find(cx, &entry);
@@ -385,6 +389,7 @@ pub fn index_fields(cx: &mut WriteCx<'_>, entry: &Entry<'_>) {
 }
 
 /// What an element row of this version of the key begins with.
+#[inline]
 pub fn element_prefix(entry: &Entry<'_>, version: u64) -> RowKey {
     rows::collection(entry.db.physical, entry.slot, entry.key, version)
 }

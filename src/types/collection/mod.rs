@@ -76,17 +76,20 @@ pub struct Collection<'k> {
 /// Opening.
 impl<'k> Collection<'k> {
     /// For reading commands: counted as a hit or a miss. None where there is no such key.
+    #[inline]
     pub fn find(cx: &mut impl View, key: &'k [u8], kind: Kind) -> Result<Option<Collection<'k>>> {
         let found = entry::find_counted(cx, key)?;
         Collection::of(cx, found, kind)
     }
 
     /// For writing commands. None where there is no such key.
+    #[inline]
     pub fn open(cx: &mut impl View, key: &'k [u8], kind: Kind) -> Result<Option<Collection<'k>>> {
         let found = entry::find(cx, key)?;
         Collection::of(cx, found, kind)
     }
 
+    #[inline]
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8], kind: Kind) -> Result<Collection<'k>> {
         let found = entry::find(cx, key)?;
         if found.exists() {
@@ -97,12 +100,14 @@ impl<'k> Collection<'k> {
     }
 
     /// The collection that a key holds. None where it does not exist.
+    #[inline]
     pub fn of(cx: &impl View, found: Entry<'k>, kind: Kind) -> Result<Option<Collection<'k>>> {
         let Some(meta) = found.live_as(kind)?.copied() else { return Ok(None) };
         Collection::with(cx, found, &meta).map(Some)
     }
 
     /// The collection of this metadata.
+    #[inline]
     pub fn with(cx: &impl View, found: Entry<'k>, meta: &Meta) -> Result<Collection<'k>> {
         let kind = meta.header.kind;
         let Body::Rows { version, size } = meta.header.body else {
@@ -118,6 +123,7 @@ impl<'k> Collection<'k> {
 
     /// An empty collection in place of whatever the key holds, with a version of its own. It exists, and what was there
     /// is gone, once it is saved with an element in it.
+    #[inline]
     pub fn create(cx: &mut WriteCx<'_>, found: Entry<'k>, kind: Kind) -> Result<Collection<'k>> {
         let version = cx.new_version()?;
         let row = entry::element_prefix(&found, version);

@@ -22,6 +22,8 @@ const ROWS_PER_STEP: usize = 16;
 const EVICT_STEPS: usize = 64;
 /// Places looked at under one hold of a shard's lock when rows of a range are forgotten.
 const FORGET_STEPS: usize = 4096;
+/// As [`FORGET_STEPS`], beside commands that want the shard.
+const STEPS_ASIDE: usize = 128;
 const SHRINK_TURNS: usize = 1 << 16;
 
 #[derive(Default)]
@@ -168,6 +170,15 @@ impl Shards {
                     if step.is_empty() {
                         break;
                     }
+                    {
+                        let shard = lock.read();
+                        if !shard.wholes.is_empty() {
+                            step.retain(|(row, hash)| !shard.wholes.holds_alone(row.space, row.key, hash));
+                        }
+                    }
+                    if step.is_empty() {
+                        continue;
+                    }
                     let mut shard = lock.write();
                     for (row, hash) in &step {
                         // Few ask again for what is gone; whoever does finds out that it is.
@@ -241,6 +252,24 @@ impl Shards {
                 } else {
                     next = shard.cache.forget(space.0, range, from, FORGET_STEPS, &self.budget);
                 }
+            }
+        }
+    }
+
+    /// Forgets the clean rows of a group that is whole in a shard, and then says so.
+    pub fn forget_group(&self, index: usize, space: Space, range: Range<'_>, say: &dyn Fn(&mut Shard)) {
+        let Ok(lock) = self.lock(index) else { return };
+        let (mut next, mut buckets) = (0, None);
+        loop {
+            let mut shard = lock.write();
+            if buckets.is_some_and(|before| before != shard.cache.buckets()) {
+                // The table was made anew between two steps: begin at the beginning.
+                next = 0;
+            }
+            buckets = Some(shard.cache.buckets());
+            match shard.cache.forget(space.0, range, next, STEPS_ASIDE, &self.budget) {
+                Some(from) => next = from,
+                None => return say(&mut shard),
             }
         }
     }

@@ -214,6 +214,24 @@ impl Table {
         grown
     }
 
+    /// Takes the ordered index of a group away, if it has one, and the bytes by which the table shrank: whoever scans the
+    /// group finds its rows elsewhere.
+    pub fn take_order(
+        &mut self,
+        space: u8,
+        group: &[u8],
+        group_hash: u64,
+    ) -> (Option<impl Sized + use<>>, usize) {
+        let found = self.orders.groups.find_entry(group_hash, |order| {
+            order.hash == group_hash && order.space == space && *order.group == *group
+        });
+        let Ok(found) = found else { return (None, 0) };
+        let (order, _) = found.remove();
+        let bytes = order.rows.len() * ENTRY_BYTES;
+        self.bytes -= bytes;
+        (Some(order), bytes)
+    }
+
     fn sorted_group(&self, want: &Want<'_>) -> Option<Arc<[RowAt]>> {
         let sorted = self.sorted.lock();
         if sorted.is_empty() {

@@ -175,3 +175,47 @@ fn deleting_a_range_forgets_the_groups_in_it_and_no_others() {
     let left: Vec<usize> = (1..6).map(|group| scan(&engine, group, Direction::Forward).len()).collect();
     assert_eq!(left, [30, 10, 0, 20, 30]);
 }
+
+#[test]
+fn what_is_kept_of_a_large_group_beside_it_is_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = MemoryBudget { row_cache_bytes: 64 << 20, ..BUDGET };
+    let engine = RocksEngine::open(OpenOptions { memory, ..options(dir.path()) }).unwrap();
+    let cached = |number: u32| {
+        let hash = engine.inner.rehash(FIXED.0, &key(2, number));
+        let shard = engine.inner.shards.read(hash.shard()).unwrap();
+        (
+            shard.cache.get(FIXED.0, &key(2, number), &hash).is_some(),
+            shard.wholes.holds_alone(FIXED.0, &key(2, number), &hash),
+        )
+    };
+    put_many(&engine, 2, 5000, b"old");
+    engine.write_back_now();
+    assert_eq!(cached(17), (true, false), "rows that were written back are clean ones");
+    put_many(&engine, 2, 4000, b"new");
+    wait_until_whole(&engine, 2);
+    let begun = Instant::now();
+    while cached(17) != (false, true) || cached(4999) != (false, true) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "its clean rows are never forgotten");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let value = |number: u32| get(&engine, FIXED, &key(2, number));
+    // Writing back what is whole leaves no clean rows either, and nothing that is out of date once it is not whole any more.
+    put(&engine, FIXED, &key(2, 17), b"newer");
+    let mut tx = engine.begin_write(Wait::Allowed);
+    tx.delete(FIXED, &key(2, 4999));
+    tx.commit().unwrap();
+    engine.write_back_now();
+    assert_eq!(cached(17), (false, true));
+    let (hash, group) = (engine.inner.rehash(FIXED.0, &key(2, 0)), [b'g', 2]);
+    {
+        let mut shard = engine.inner.shards.write(hash.shard()).unwrap();
+        let range = Range { start: &group, end: b"g\x03" };
+        shard.wholes.forget(FIXED.0, range, &engine.inner.shards.budget);
+    }
+    assert_eq!(value(17).unwrap(), b"newer");
+    assert_eq!(value(18).unwrap(), b"new");
+    assert_eq!(value(4998).unwrap(), b"old");
+    assert_eq!(value(4999), None);
+    assert_eq!(scan(&engine, 2, Direction::Forward).len(), 4999);
+}

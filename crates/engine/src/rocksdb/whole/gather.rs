@@ -20,7 +20,7 @@ use crate::{Direction, Groups, Range, Result, Space, Wait};
 /// Groups that wait to be gathered; more are not taken.
 const MAX_WAITING: usize = 64;
 /// Gathering a large group may take a core for a second: it steps back behind requests.
-const NICE: i32 = 5;
+const NICE: i32 = 2;
 /// Rows that are gathered between two looks at what was written meanwhile.
 const TAKE_IN_AFTER: usize = 4096;
 const LOOK_ROUND: Duration = Duration::from_millis(200);
@@ -199,6 +199,23 @@ impl Inner {
         is_whole
     }
 
+    /// Forgets what else is kept of a group that has become whole: the order of its dirty rows, which every commit would
+    /// go on to maintain, and its clean rows.
+    fn forget_else(&self, space: Space, group: &[u8], hash: u64) {
+        let Some(end) = group::successor(group) else { return };
+        let index = shard_of(hash);
+        let Ok(mut shard) = self.shards.write(index) else { return };
+        let (order, bytes) = shard.active.take_order(space.0, group, hash);
+        let _before = self
+            .active_bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |active| Some(active.saturating_sub(bytes)));
+        drop(shard);
+        drop(order);
+        self.shards.forget_group(index, space, Range { start: group, end: &end }, &|shard| {
+            shard.wholes.set_alone(hash, space.0, group);
+        });
+    }
+
     /// The thread's work: large groups, and the memory of those that have left.
     pub(in super::super) fn run_gatherer(&self) {
         // Refused only where it is not wanted, as in a container with priorities of its own.
@@ -212,7 +229,9 @@ impl Inner {
             };
             let hash = self.hasher.group(space, &group);
             let max_bytes = self.shards.budget.limit() / LARGEST_SHARE;
-            self.gather(space, &group, hash, Wait::Allowed, usize::MAX, max_bytes);
+            if self.gather(space, &group, hash, Wait::Allowed, usize::MAX, max_bytes) {
+                self.forget_else(space, &group, hash);
+            }
             self.gatherer.waiting.lock().pop_front();
         }
         self.shards.free_gone();

@@ -93,6 +93,8 @@ struct Whole {
     used: AtomicBool,
     /// Since the last scan.
     writes: AtomicU32,
+    /// None of its rows is remembered as a clean one as well.
+    is_alone: bool,
 }
 
 impl Whole {
@@ -178,6 +180,23 @@ impl Wholes {
                     .find(hash.group, |whole| whole.is(hash.group, space, group))
                     .is_some_and(|whole| matches!(whole.state, State::Ready(_)))
             })
+    }
+
+    /// Whether nothing at all is to be done about the clean row: none of the group's is remembered.
+    pub fn holds_alone(&self, space: u8, key: &[u8], hash: &RowHash) -> bool {
+        !self.list.is_empty()
+            && key.get(..hash.group_len).is_some_and(|group| {
+                self.list
+                    .find(hash.group, |whole| whole.is(hash.group, space, group))
+                    .is_some_and(|whole| whole.is_alone)
+            })
+    }
+
+    /// The clean rows of a group that is whole have been forgotten.
+    fn set_alone(&mut self, hash: u64, space: u8, group: &[u8]) {
+        if let Some(whole) = self.list.find_mut(hash, |whole| whole.is(hash, space, group)) {
+            whole.is_alone = matches!(whole.state, State::Ready(_));
+        }
     }
 
     /// Counts a scan of a group that is not whole.
@@ -282,7 +301,7 @@ impl Wholes {
         let number = self.last_number;
         let state = State::Gathering { number, meanwhile: Vec::new() };
         let (used, writes) = (AtomicBool::new(true), AtomicU32::new(0));
-        let whole = Whole { hash, space, group: group.into(), state, used, writes };
+        let whole = Whole { hash, space, group: group.into(), state, used, writes, is_alone: false };
         budget.change(0, whole.size());
         self.list.insert_unique(hash, whole, |whole| whole.hash);
         Some(number)
