@@ -251,7 +251,7 @@ fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
 
 pub fn wanted(args: &Args, name: &str) -> bool {
     let first = name.split(' ').next().unwrap_or(name);
-    args.only.is_empty() || args.only.iter().any(|only| only == first || only == name)
+    args.only.is_empty() || args.only.iter().any(|only| only == first || only.eq_ignore_ascii_case(name))
 }
 
 pub fn thousands(per_second: f64) -> String {

@@ -14,6 +14,7 @@ mod gate;
 mod hash;
 mod log;
 mod open;
+mod ordered;
 mod read;
 mod scan;
 mod shard;
@@ -88,6 +89,8 @@ struct Inner {
     /// Held while a unit goes into the sorted data: whoever else holds it sees whole units only.
     write_back_turn: Mutex<()>,
     active_bytes: AtomicUsize,
+    /// Held while a long group of dirty rows is put in order.
+    ordering: Mutex<()>,
     frozen_bytes: AtomicUsize,
     dirty_limit: AtomicUsize,
     freeze_at_bytes: AtomicUsize,

@@ -122,6 +122,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         unit_done: Condvar::new(),
         write_back_turn: Mutex::new(()),
         active_bytes: AtomicUsize::new(bytes),
+        ordering: Mutex::new(()),
         frozen_bytes: AtomicUsize::new(0),
         dirty_limit: AtomicUsize::new(options.memory.dirty_bytes),
         freeze_at_bytes: AtomicUsize::new(freeze_at(options.memory.dirty_bytes)),

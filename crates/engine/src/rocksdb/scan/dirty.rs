@@ -102,8 +102,16 @@ impl Inner {
     /// Orders a long group of the active table in steps: commits to the shard wait for one step at most. When the
     /// table is sealed meanwhile nothing comes of it.
     fn order_group(&self, index: usize, want: &Want<'_>) -> Result<()> {
+        // Who comes second finds it done.
+        let _turn = match want.wait {
+            Wait::Allowed => self.ordering.lock(),
+            Wait::Never => self.ordering.try_lock().ok_or(Error::NotResident)?,
+        };
         let (head, seals) = {
             let shard = self.shards.read(index)?;
+            if shard.active.is_ordered(want.space, want.group, want.group_hash) {
+                return Ok(());
+            }
             (shard.active.head(want.group_hash), shard.seals)
         };
         let mut found = Found::default();

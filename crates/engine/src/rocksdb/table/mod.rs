@@ -35,6 +35,8 @@ pub struct Table {
     orders: Orders,
     /// Long groups that a scan had sorted after the table was sealed, by space and group.
     sorted: Mutex<HashMap<(u8, Box<[u8]>), Arc<[RowAt]>>>,
+    /// Held while one of them is sorted.
+    sorting: Mutex<()>,
     bytes: usize,
 }
 

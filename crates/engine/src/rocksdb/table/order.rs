@@ -1,7 +1,5 @@
 //! Order among the rows of one group, made for scans.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -10,19 +8,15 @@ use smallvec::SmallVec;
 use super::Table;
 use super::arena::{Row, RowAt};
 use super::rows::{Rows, ordered};
+use crate::rocksdb::field::u32_at;
 use crate::rocksdb::hash::RowHash;
+use crate::rocksdb::ordered::Ordered;
 use crate::{Direction, Wait};
 
 /// A scan that finds a chain longer than this asks for an ordered index of the group.
 pub const CHAIN_LIMIT: usize = 256;
 /// Rows read under one hold of a shard's lock while a long chain is being ordered.
 const WALK_STEP: usize = 1024;
-/// An index entry: the key's rest, the address, and the tree's share.
-const ENTRY_BYTES: usize = 48;
-
-/// A key without its group.
-pub type Rest = SmallVec<[u8; 24]>;
-
 /// Most keys differ in their first bytes, and numbers are compared without a look at the rows.
 fn first_bytes(rest: &[u8]) -> u64 {
     let mut bytes = [0; 8];
@@ -35,17 +29,36 @@ fn first_bytes(rest: &[u8]) -> u64 {
 /// The rows of a group as a walk along its chain found them.
 #[derive(Default)]
 pub struct Found {
-    rows: Vec<(u64, Rest, RowAt)>,
+    /// Their keys without the group, one behind the other.
+    keys: Vec<u8>,
+    rows: Vec<FoundRow>,
+}
+
+#[derive(Clone, Copy)]
+struct FoundRow {
+    first_bytes: u64,
+    start: usize,
+    len: u32,
+    at: RowAt,
 }
 
 impl Found {
     fn push(&mut self, rest: &[u8], at: RowAt) {
-        self.rows.push((first_bytes(rest), Rest::from_slice(rest), at));
+        let (start, len) = (self.keys.len(), rest.len() as u32);
+        self.keys.extend_from_slice(rest);
+        self.rows.push(FoundRow { first_bytes: first_bytes(rest), start, len, at });
     }
 
-    pub fn in_order(mut self) -> BTreeMap<Rest, RowAt> {
-        self.rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        self.rows.into_iter().map(|(_, rest, at)| (rest, at)).collect()
+    pub fn in_order(mut self) -> Ordered {
+        let keys = &self.keys;
+        let rest = |row: &FoundRow| keys.get(row.start..row.start + row.len as usize).unwrap_or_default();
+        self.rows
+            .sort_unstable_by(|a, b| a.first_bytes.cmp(&b.first_bytes).then_with(|| rest(a).cmp(rest(b))));
+        let mut ordered = Ordered::default();
+        for row in &self.rows {
+            ordered.push_last(rest(row), &row.at.0.to_be_bytes());
+        }
+        ordered
     }
 }
 
@@ -53,8 +66,8 @@ struct Order {
     hash: u64,
     space: u8,
     group: Box<[u8]>,
-    /// By the part of the key behind the group.
-    rows: BTreeMap<Rest, RowAt>,
+    /// Addresses, by the part of the key behind the group.
+    rows: Ordered,
 }
 
 /// The ordered indexes of an active table.
@@ -79,8 +92,11 @@ impl Orders {
         let found = self.groups.find_mut(hash.group, |order| {
             order.hash == hash.group && order.space == space && *order.group == *group
         });
-        let is_new = found.is_some_and(|order| order.rows.insert(Rest::from_slice(rest), at).is_none());
-        if is_new { ENTRY_BYTES } else { 0 }
+        let Some(order) = found else { return 0 };
+        let before = order.rows.bytes();
+        order.rows.set(rest, Some(&at.0.to_be_bytes()));
+        // A leaf that is cut in two may give back more than the row takes.
+        order.rows.bytes().saturating_sub(before)
     }
 }
 
@@ -153,15 +169,20 @@ impl Table {
 
     fn collect_ordered(&self, want: &Want<'_>, order: &Order, age: u16, out: &mut Rows) -> Collected {
         let start = want.start.strip_prefix(want.group).unwrap_or_default();
-        let end = match want.end.strip_prefix(want.group) {
-            Some(rest) => Bound::Excluded(rest),
-            None => Bound::Unbounded,
-        };
-        let range = order.rows.range::<[u8], _>((Bound::Included(start), end)).map(|(_, at)| self.row(*at));
-        match want.direction {
-            Direction::Forward => push_some(range, want, age, out),
-            Direction::Backward => push_some(range.rev(), want, age, out),
-        }
+        let end = want.end.strip_prefix(want.group);
+        let full = out.bytes() + want.max_bytes;
+        let mut pushed = 0;
+        let is_all = order.rows.each_value(start, end, want.direction, &mut |at| {
+            if pushed > 0 && (pushed >= want.max_rows || out.bytes() >= full) {
+                return false;
+            }
+            if let Some(at) = u32_at(at, 0) {
+                out.push_row(&self.row(RowAt(at)), age);
+                pushed += 1;
+            }
+            true
+        });
+        if is_all { Collected::All } else { Collected::Some }
     }
 
     /// Orders a group of which few rows are here yet; the bytes by which the table grew.
@@ -197,7 +218,7 @@ impl Table {
         space: u8,
         group: &[u8],
         group_hash: u64,
-        mut rows: BTreeMap<Rest, RowAt>,
+        mut rows: Ordered,
         head: RowAt,
     ) -> usize {
         if self.orders.find(space, group, group_hash).is_some() {
@@ -205,13 +226,17 @@ impl Table {
         }
         let newer = self.chain(space, group, group_hash).take_while(|(at, _)| *at != head);
         for (at, row) in newer {
-            rows.insert(Rest::from_slice(row.key.get(group.len()..).unwrap_or_default()), at);
+            rows.set(row.key.get(group.len()..).unwrap_or_default(), Some(&at.0.to_be_bytes()));
         }
-        let grown = rows.len() * ENTRY_BYTES;
+        let grown = rows.bytes();
         self.bytes += grown;
         let order = Order { hash: group_hash, space, group: group.into(), rows };
         self.orders.groups.insert_unique(group_hash, order, |order| order.hash);
         grown
+    }
+
+    pub fn is_ordered(&self, space: u8, group: &[u8], group_hash: u64) -> bool {
+        self.orders.find(space, group, group_hash).is_some()
     }
 
     /// Takes the ordered index of a group away, if it has one, and the bytes by which the table shrank: whoever scans the
@@ -227,7 +252,7 @@ impl Table {
         });
         let Ok(found) = found else { return (None, 0) };
         let (order, _) = found.remove();
-        let bytes = order.rows.len() * ENTRY_BYTES;
+        let bytes = order.rows.bytes();
         self.bytes -= bytes;
         (Some(order), bytes)
     }
@@ -242,6 +267,11 @@ impl Table {
 
     /// Sorts a group of a table that no longer changes.
     pub fn sort_group(&self, space: u8, group: &[u8], group_hash: u64) {
+        // Who comes second finds it done.
+        let _turn = self.sorting.lock();
+        if self.sorted.lock().contains_key(&(space, group.into())) {
+            return;
+        }
         let chain = self.chain(space, group, group_hash);
         let mut rows: Vec<(u64, RowAt)> = chain
             .map(|(at, row)| (first_bytes(row.key.get(group.len()..).unwrap_or_default()), at))

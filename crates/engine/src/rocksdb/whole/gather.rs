@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 
 use super::super::Inner;
 use super::super::hash::shard_of;
+use super::super::ordered::{Ordered, Part};
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::super::table::rows::Rows;
-use super::ordered::{Ordered, Part};
 use super::{LARGEST_SHARE, Later, MAX_LATER, SMALL_BYTES, Worth};
 use crate::{Direction, Groups, Range, Result, Space, Wait};
 

@@ -4,7 +4,6 @@
 //! They share the budget of the clean rows and leave by the same clock; one that is only written to leaves at once.
 
 mod gather;
-pub mod ordered;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use hashbrown::HashTable;
 
 pub use self::gather::{Copied, Gatherer};
-use self::ordered::Ordered;
 use super::cache::CacheBudget;
 use super::hash::RowHash;
+use super::ordered::Ordered;
 use crate::Range;
 
 /// A scan gathers the group that it meets, if that is this small: finding the first row is most of the work.
@@ -36,9 +35,10 @@ const LARGEST_SHARE: usize = 4;
 /// is for nothing.
 const MAX_MEANWHILE: usize = 1 << 16;
 const MAX_LATER: usize = 1 << 20;
-/// A group is not kept for writes alone: this many of them, and this part of its rows, without a scan between.
+/// A group is not kept for writes alone: this many of them, and so many times its rows, without a scan between. One
+/// that was worth gathering is filled and emptied in turn.
 const IDLE_WRITES: usize = 64;
-const IDLE_SHARE: usize = 2;
+const IDLE_TIMES: usize = 4;
 /// Groups whose scans a shard counts, about.
 const COUNTED: usize = 1024;
 /// A group with its share of the table.
@@ -114,7 +114,7 @@ impl Whole {
         match &self.state {
             State::Gathering { .. } => false,
             State::Ready(rows) => {
-                self.writes.load(Ordering::Relaxed) as usize > IDLE_WRITES + rows.len() / IDLE_SHARE
+                self.writes.load(Ordering::Relaxed) as usize > IDLE_WRITES + rows.len() * IDLE_TIMES
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The rows of one group in order: leaves of neighbouring rows, each with the bytes of its rows in one buffer.
+//! Keys of one group in order, each with some bytes: leaves of neighbouring rows, each with the bytes of its rows in one
+//! buffer. For groups that are whole, and for the dirty rows of a group that is scanned.
 //!
 //! A row is found by two binary searches over numbers (the first bytes of the keys), so that few cache lines are
 //! touched. A `BTreeMap` of boxed keys needs three times the memory and twice the time for the same.
@@ -8,7 +9,7 @@
 
 use std::cmp::Ordering;
 
-use super::super::table::rows::Rows;
+use super::table::rows::Rows;
 use crate::Direction;
 
 /// A leaf of more rows or bytes is split.
@@ -314,38 +315,45 @@ impl Ordered {
 
     /// Copies rows out, `group` before their keys, until enough is copied; true when that is all of the part.
     pub fn copy(&self, part: &Part<'_>, group: &[u8], out: &mut Rows) -> bool {
-        let low = self.seek(part.start);
-        let high = part.end.map_or(Place { leaf: self.leaves.len(), row: 0 }, |end| self.seek(end));
         let mut copy = Copy { rows_left: part.max_rows, bytes_left: part.max_bytes, group, out };
-        match part.direction {
+        self.walk(part.start, part.end, part.direction, &mut |leaf, row| copy.take(leaf, row))
+    }
+
+    /// Shows the values of rows until that is refused; true when all of the part were shown.
+    pub fn each_value(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        direction: Direction,
+        show: &mut impl FnMut(&[u8]) -> bool,
+    ) -> bool {
+        self.walk(start, end, direction, &mut |leaf, row| show(leaf.value(row)))
+    }
+
+    fn walk(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        direction: Direction,
+        visit: &mut impl FnMut(&Leaf, usize) -> bool,
+    ) -> bool {
+        let low = self.seek(start);
+        let high = end.map_or(Place { leaf: self.leaves.len(), row: 0 }, |end| self.seek(end));
+        let last = (high.leaf + 1).min(self.leaves.len());
+        let leaves = self.leaves.iter().enumerate().take(last).skip(low.leaf);
+        let rows_of = |index: usize, leaf: &Leaf| {
+            let from = if index == low.leaf { low.row } else { 0 };
+            let to = if index == high.leaf { high.row } else { leaf.spans.len() };
+            from..to
+        };
+        match direction {
             Direction::Forward => {
-                for (index, leaf) in self.leaves.iter().enumerate().skip(low.leaf) {
-                    let from = if index == low.leaf { low.row } else { 0 };
-                    let to = match index.cmp(&high.leaf) {
-                        Ordering::Less => leaf.spans.len(),
-                        Ordering::Equal => high.row,
-                        Ordering::Greater => break,
-                    };
-                    if !(from..to).all(|row| copy.take(leaf, row)) {
-                        return false;
-                    }
-                }
+                leaves.into_iter().all(|(index, leaf)| rows_of(index, leaf).all(|row| visit(leaf, row)))
             }
             Direction::Backward => {
-                for (index, leaf) in self.leaves.iter().enumerate().skip(low.leaf).rev() {
-                    let from = if index == low.leaf { low.row } else { 0 };
-                    let to = match index.cmp(&high.leaf) {
-                        Ordering::Less => leaf.spans.len(),
-                        Ordering::Equal => high.row,
-                        Ordering::Greater => continue,
-                    };
-                    if !(from..to).rev().all(|row| copy.take(leaf, row)) {
-                        return false;
-                    }
-                }
+                leaves.rev().all(|(index, leaf)| rows_of(index, leaf).rev().all(|row| visit(leaf, row)))
             }
         }
-        true
     }
 }
 
