@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 
@@ -35,6 +36,7 @@ pub struct Table {
     orders: Orders,
     /// Long groups that a scan had sorted after the table was sealed, by space and group.
     sorted: Mutex<HashMap<(u8, Box<[u8]>), Arc<[RowAt]>>>,
+    has_sorted: AtomicBool,
     /// Held while one of them is sorted.
     sorting: Mutex<()>,
     bytes: usize,

@@ -1,6 +1,7 @@
 //! Order among the rows of one group, made for scans.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use hashbrown::HashTable;
 use smallvec::SmallVec;
@@ -9,7 +10,7 @@ use super::Table;
 use super::arena::{Row, RowAt};
 use super::rows::{Rows, ordered};
 use crate::rocksdb::field::u32_at;
-use crate::rocksdb::hash::RowHash;
+use crate::rocksdb::hash::{RowHash, prefetch_row};
 use crate::rocksdb::ordered::Ordered;
 use crate::{Direction, Wait};
 
@@ -17,6 +18,8 @@ use crate::{Direction, Wait};
 pub const CHAIN_LIMIT: usize = 256;
 /// Rows read under one hold of a shard's lock while a long chain is being ordered.
 const WALK_STEP: usize = 1024;
+/// Rows that are asked for ahead of their use.
+const AHEAD: usize = 8;
 /// Most keys differ in their first bytes, and numbers are compared without a look at the rows.
 fn first_bytes(rest: &[u8]) -> u64 {
     let mut bytes = [0; 8];
@@ -55,7 +58,10 @@ impl Found {
         self.rows
             .sort_unstable_by(|a, b| a.first_bytes.cmp(&b.first_bytes).then_with(|| rest(a).cmp(rest(b))));
         let mut ordered = Ordered::default();
-        for row in &self.rows {
+        for (place, row) in self.rows.iter().enumerate() {
+            if let Some(later) = self.rows.get(place + AHEAD) {
+                prefetch_row(rest(later));
+            }
             ordered.push_last(rest(row), &row.at.0.to_be_bytes());
         }
         ordered
@@ -140,49 +146,44 @@ impl Table {
         if let Some(order) = self.orders.find(want.space, want.group, want.group_hash) {
             return self.collect_ordered(want, order, age, out);
         }
+        if let Some(sorted) = self.sorted_group(want) {
+            return self.collect_sorted(want, &sorted, age, out);
+        }
         let mut found: SmallVec<[(RowAt, Row<'_>); 16]> = SmallVec::new();
         let chain = self.chain(want.space, want.group, want.group_hash);
         for (visited, (at, row)) in chain.enumerate() {
             if visited >= CHAIN_LIMIT {
-                return match self.sorted_group(want) {
-                    Some(sorted) => self.collect_sorted(want, &sorted, age, out),
-                    None => Collected::NeedsOrder,
-                };
+                return Collected::NeedsOrder;
             }
             if want.holds(row.key) {
                 found.push((at, row));
             }
         }
         found.sort_unstable_by(|a, b| ordered(a.1.key, b.1.key, want.direction));
-        push_some(found.iter().map(|(_, row)| *row), want, age, out)
+        self.push_some(found.iter().map(|(at, _)| *at), want, age, out)
     }
 
     fn collect_sorted(&self, want: &Want<'_>, sorted: &[RowAt], age: u16, out: &mut Rows) -> Collected {
         let from = sorted.partition_point(|at| self.row(*at).key < want.start);
         let to = sorted.partition_point(|at| self.row(*at).key < want.end);
-        let range = sorted.get(from..to).unwrap_or_default().iter().map(|at| self.row(*at));
+        let range = sorted.get(from..to).unwrap_or_default();
         match want.direction {
-            Direction::Forward => push_some(range, want, age, out),
-            Direction::Backward => push_some(range.rev(), want, age, out),
+            Direction::Forward => self.push_some(range.iter().copied(), want, age, out),
+            Direction::Backward => self.push_some(range.iter().rev().copied(), want, age, out),
         }
     }
 
     fn collect_ordered(&self, want: &Want<'_>, order: &Order, age: u16, out: &mut Rows) -> Collected {
         let start = want.start.strip_prefix(want.group).unwrap_or_default();
         let end = want.end.strip_prefix(want.group);
-        let full = out.bytes() + want.max_bytes;
-        let mut pushed = 0;
-        let is_all = order.rows.each_value(start, end, want.direction, &mut |at| {
-            if pushed > 0 && (pushed >= want.max_rows || out.bytes() >= full) {
-                return false;
-            }
-            if let Some(at) = u32_at(at, 0) {
-                out.push_row(&self.row(RowAt(at)), age);
-                pushed += 1;
-            }
-            true
+        // One more than is wanted tells that there are more.
+        let most = want.max_rows.saturating_add(1);
+        let mut found: SmallVec<[RowAt; 32]> = SmallVec::new();
+        order.rows.each_value(start, end, want.direction, &mut |at| {
+            found.extend(u32_at(at, 0).map(RowAt));
+            found.len() < most
         });
-        if is_all { Collected::All } else { Collected::Some }
+        self.push_some(found.into_iter(), want, age, out)
     }
 
     /// Orders a group of which few rows are here yet; the bytes by which the table grew.
@@ -258,11 +259,10 @@ impl Table {
     }
 
     fn sorted_group(&self, want: &Want<'_>) -> Option<Arc<[RowAt]>> {
-        let sorted = self.sorted.lock();
-        if sorted.is_empty() {
+        if !self.has_sorted.load(Ordering::Acquire) {
             return None;
         }
-        sorted.get(&(want.space, want.group.into())).cloned()
+        self.sorted.lock().get(&(want.space, want.group.into())).cloned()
     }
 
     /// Sorts a group of a table that no longer changes.
@@ -279,24 +279,33 @@ impl Table {
         rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.row(a.1).key.cmp(self.row(b.1).key)));
         let rows = rows.into_iter().map(|(_, at)| at).collect();
         self.sorted.lock().insert((space, group.into()), rows);
+        self.has_sorted.store(true, Ordering::Release);
     }
 }
 
-fn push_some<'a>(
-    rows: impl Iterator<Item = Row<'a>>,
-    want: &Want<'_>,
-    age: u16,
-    out: &mut Rows,
-) -> Collected {
-    let full = out.bytes() + want.max_bytes;
-    let mut pushed = 0;
-    let mut rows = rows.peekable();
-    while let Some(row) = rows.next() {
-        out.push_row(&row, age);
-        pushed += 1;
-        if (pushed >= want.max_rows || out.bytes() >= full) && rows.peek().is_some() {
-            return Collected::Some;
+impl Table {
+    fn push_some(
+        &self,
+        rows: impl Iterator<Item = RowAt> + Clone,
+        want: &Want<'_>,
+        age: u16,
+        out: &mut Rows,
+    ) -> Collected {
+        let full = out.bytes() + want.max_bytes;
+        let mut pushed = 0;
+        let mut ahead = rows.clone().skip(AHEAD);
+        let mut rows = rows.peekable();
+        while let Some(at) = rows.next() {
+            // In the order of keys each row is far from the last one.
+            if let Some(later) = ahead.next() {
+                self.arena.prefetch(later);
+            }
+            out.push_row(&self.row(at), age);
+            pushed += 1;
+            if (pushed >= want.max_rows || out.bytes() >= full) && rows.peek().is_some() {
+                return Collected::Some;
+            }
         }
+        Collected::All
     }
-    Collected::All
 }
