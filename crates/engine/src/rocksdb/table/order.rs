@@ -179,7 +179,7 @@ impl Table {
         // One more than is wanted tells that there are more.
         let most = want.max_rows.saturating_add(1);
         let mut found: SmallVec<[RowAt; 32]> = SmallVec::new();
-        order.rows.each_value(start, end, want.direction, &mut |at| {
+        order.rows.walk(start, end, want.direction, &mut |_, at| {
             found.extend(u32_at(at, 0).map(RowAt));
             found.len() < most
         });

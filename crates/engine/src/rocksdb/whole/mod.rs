@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 pub use self::gather::{Copied, Gatherer};
 use super::cache::CacheBudget;
@@ -42,7 +43,7 @@ const IDLE_TIMES: usize = 4;
 /// Groups whose scans a shard counts, about.
 const COUNTED: usize = 1024;
 /// A group with its share of the table.
-const WHOLE_OVERHEAD_BYTES: usize = 160;
+const WHOLE_OVERHEAD_BYTES: usize = 200;
 
 /// A row that was written while its group was gathered; the key is without the group.
 struct Meanwhile {
@@ -85,10 +86,13 @@ enum State {
     Ready(Ordered),
 }
 
+/// Beside its whole, where most of them have room.
+type Group = SmallVec<[u8; 40]>;
+
 struct Whole {
     hash: u64,
     space: u8,
-    group: Box<[u8]>,
+    group: Group,
     state: State,
     used: AtomicBool,
     /// Since the last scan.
@@ -301,7 +305,8 @@ impl Wholes {
         let number = self.last_number;
         let state = State::Gathering { number, meanwhile: Vec::new() };
         let (used, writes) = (AtomicBool::new(true), AtomicU32::new(0));
-        let whole = Whole { hash, space, group: group.into(), state, used, writes, is_alone: false };
+        let whole =
+            Whole { hash, space, group: Group::from_slice(group), state, used, writes, is_alone: false };
         budget.change(0, whole.size());
         self.list.insert_unique(hash, whole, |whole| whole.hash);
         Some(number)

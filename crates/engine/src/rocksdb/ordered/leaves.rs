@@ -1,5 +1,4 @@
-//! Keys of one group in order, each with some bytes: leaves of neighbouring rows, each with the bytes of its rows in one
-//! buffer. For groups that are whole, and for the dirty rows of a group that is scanned.
+//! Any number of rows: leaves of neighbouring rows, each with the bytes of its rows in one buffer.
 //!
 //! A row is found by two binary searches over numbers (the first bytes of the keys), so that few cache lines are
 //! touched. A `BTreeMap` of boxed keys needs three times the memory and twice the time for the same.
@@ -9,7 +8,6 @@
 
 use std::cmp::Ordering;
 
-use super::table::rows::Rows;
 use crate::Direction;
 
 /// A leaf of more rows or bytes is split.
@@ -157,7 +155,7 @@ struct Place {
 }
 
 #[derive(Default)]
-pub struct Ordered {
+pub struct Leaves {
     /// None is empty. Boxed, so that little moves when one comes or goes between others.
     #[allow(clippy::vec_box)]
     leaves: Vec<Box<Leaf>>,
@@ -167,18 +165,7 @@ pub struct Ordered {
     bytes: usize,
 }
 
-/// What a scan wants of a group; keys are without the group.
-#[derive(Clone, Copy)]
-pub struct Part<'a> {
-    pub start: &'a [u8],
-    /// None: up to the group's end.
-    pub end: Option<&'a [u8]>,
-    pub direction: Direction,
-    pub max_rows: usize,
-    pub max_bytes: usize,
-}
-
-impl Ordered {
+impl Leaves {
     pub fn len(&self) -> usize {
         self.rows
     }
@@ -281,14 +268,13 @@ impl Ordered {
         Place { leaf, row }
     }
 
-    /// Copies the row of this rank out; if there is none before the end, how many there are.
-    pub fn copy_nth(
+    /// Shows the row of this rank; if there is none before the end, how many there are.
+    pub fn show_nth(
         &self,
         start: &[u8],
         end: Option<&[u8]>,
         rank: usize,
-        group: &[u8],
-        out: &mut Rows,
+        show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Option<usize> {
         let low = self.seek(start);
         let mut place = low;
@@ -300,7 +286,7 @@ impl Ordered {
                 if end.is_some_and(|end| leaf.compare(place.row, head_of(end), end) != Ordering::Less) {
                     break;
                 }
-                out.push_of_group(group, leaf.key(place.row), leaf.value(place.row));
+                show(leaf.key(place.row), leaf.value(place.row));
                 return None;
             }
             left -= here;
@@ -313,29 +299,13 @@ impl Ordered {
         Some((rows + high.row).saturating_sub(low.row))
     }
 
-    /// Copies rows out, `group` before their keys, until enough is copied; true when that is all of the part.
-    pub fn copy(&self, part: &Part<'_>, group: &[u8], out: &mut Rows) -> bool {
-        let mut copy = Copy { rows_left: part.max_rows, bytes_left: part.max_bytes, group, out };
-        self.walk(part.start, part.end, part.direction, &mut |leaf, row| copy.take(leaf, row))
-    }
-
-    /// Shows the values of rows until that is refused; true when all of the part were shown.
-    pub fn each_value(
+    /// Shows rows until that is refused; true when all of the part were shown.
+    pub fn walk(
         &self,
         start: &[u8],
         end: Option<&[u8]>,
         direction: Direction,
-        show: &mut impl FnMut(&[u8]) -> bool,
-    ) -> bool {
-        self.walk(start, end, direction, &mut |leaf, row| show(leaf.value(row)))
-    }
-
-    fn walk(
-        &self,
-        start: &[u8],
-        end: Option<&[u8]>,
-        direction: Direction,
-        visit: &mut impl FnMut(&Leaf, usize) -> bool,
+        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> bool {
         let low = self.seek(start);
         let high = end.map_or(Place { leaf: self.leaves.len(), row: 0 }, |end| self.seek(end));
@@ -347,12 +317,12 @@ impl Ordered {
             from..to
         };
         match direction {
-            Direction::Forward => {
-                leaves.into_iter().all(|(index, leaf)| rows_of(index, leaf).all(|row| visit(leaf, row)))
-            }
-            Direction::Backward => {
-                leaves.rev().all(|(index, leaf)| rows_of(index, leaf).rev().all(|row| visit(leaf, row)))
-            }
+            Direction::Forward => leaves
+                .into_iter()
+                .all(|(index, leaf)| rows_of(index, leaf).all(|row| show(leaf.key(row), leaf.value(row)))),
+            Direction::Backward => leaves.rev().all(|(index, leaf)| {
+                rows_of(index, leaf).rev().all(|row| show(leaf.key(row), leaf.value(row)))
+            }),
         }
     }
 }
@@ -371,133 +341,26 @@ impl Leaf {
     }
 }
 
-struct Copy<'c> {
-    rows_left: usize,
-    bytes_left: usize,
-    group: &'c [u8],
-    out: &'c mut Rows,
-}
-
-impl Copy<'_> {
-    /// False when enough is copied already.
-    fn take(&mut self, leaf: &Leaf, row: usize) -> bool {
-        if self.rows_left == 0 || self.bytes_left == 0 {
-            return false;
-        }
-        let (key, value) = (leaf.key(row), leaf.value(row));
-        self.out.push_of_group(self.group, key, value);
-        self.rows_left -= 1;
-        self.bytes_left = self.bytes_left.saturating_sub(key.len() + value.len());
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::rocksdb::tests::random::Random;
-
-    fn key(random: &mut Random) -> Vec<u8> {
-        // Short ones, equal beginnings, zeroes: what the heads cannot tell apart.
-        let number = random.below(600);
-        match number % 4 {
-            0 => number.to_be_bytes().to_vec(),
-            1 => vec![0; number / 4 % 12],
-            2 => [&[7; 8][..], &number.to_be_bytes()].concat(),
-            _ => number.to_le_bytes()[..3].to_vec(),
-        }
-    }
-
-    fn copied(ordered: &Ordered, part: &Part<'_>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
-        let mut rows = Rows::default();
-        let is_all = ordered.copy(part, b"g", &mut rows);
-        let list = (0..rows.len()).map(|row| {
-            let key = rows.key(row).unwrap().strip_prefix(b"g").unwrap().to_vec();
-            (key, rows.value(row).unwrap().unwrap().to_vec())
-        });
-        (list.collect(), is_all)
-    }
-
-    #[test]
-    fn holds_what_an_ordered_map_holds() {
-        let mut random = Random::new(11);
-        let mut ordered = Ordered::default();
-        let mut map = BTreeMap::new();
-        for step in 0..60_000 {
-            let key = key(&mut random);
-            // Long runs of growth and of decay.
-            if (step / 5_000) % 2 == 0 || random.below(3) == 0 {
-                let value = vec![b'v'; random.below(if step % 97 == 0 { 4_000 } else { 20 })];
-                ordered.set(&key, Some(&value));
-                map.insert(key, value);
-            } else {
-                ordered.set(&key, None);
-                map.remove(&key);
-            }
-            assert_eq!(ordered.len(), map.len());
-            if step % 16 != 0 {
-                continue;
-            }
-            let (a, b) = (self::key(&mut random), self::key(&mut random));
-            assert_eq!(ordered.get(&a), map.get(&a).map(|value| &**value));
-            let (start, end) = if a <= b { (a, b) } else { (b, a) };
-            let end = (random.below(4) > 0).then_some(&*end);
-            let within: Vec<_> = map
-                .range(start.clone()..)
-                .filter(|(key, _)| end.is_none_or(|end| &***key < end))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect();
-            let rank = random.below(100);
-            let mut row = Rows::default();
-            let outcome = ordered.copy_nth(&start, end, rank, b"g", &mut row);
-            let wanted = within.get(rank);
-            assert_eq!(outcome, wanted.is_none().then_some(within.len()));
-            assert_eq!(row.key(0).map(|key| &key[1..]), wanted.map(|(key, _)| &key[..]));
-            let max_rows = random.below(100);
-            for direction in [Direction::Forward, Direction::Backward] {
-                let part = Part { start: &start, end, direction, max_rows, max_bytes: 1 << 20 };
-                let (rows, is_all) = copied(&ordered, &part);
-                let mut want = within.clone();
-                if direction == Direction::Backward {
-                    want.reverse();
-                }
-                assert_eq!(is_all, want.len() <= max_rows);
-                want.truncate(max_rows);
-                assert_eq!(rows, want);
-            }
-        }
-    }
 
     #[test]
     fn counts_its_bytes_and_gives_them_back() {
-        let mut ordered = Ordered::default();
+        let mut leaves = Leaves::default();
         for number in 0..100_000_u64 {
-            ordered.push_last(&number.to_be_bytes(), b"value");
+            leaves.push_last(&number.to_be_bytes(), b"value");
         }
-        let sum = |ordered: &Ordered| ordered.leaves.iter().map(|leaf| leaf.size()).sum::<usize>();
-        assert_eq!(ordered.bytes(), sum(&ordered));
-        assert!(ordered.bytes() < 100_000 * 80, "{} bytes", ordered.bytes());
+        let sum = |leaves: &Leaves| leaves.leaves.iter().map(|leaf| leaf.size()).sum::<usize>();
+        assert_eq!(leaves.bytes(), sum(&leaves));
+        assert!(leaves.bytes() < 100_000 * 80, "{} bytes", leaves.bytes());
         for number in 0..100_000_u64 {
-            ordered.set(&number.to_be_bytes(), (number % 10 == 0).then_some(&b"another value"[..]));
+            leaves.set(&number.to_be_bytes(), (number % 10 == 0).then_some(&b"another value"[..]));
         }
-        assert_eq!((ordered.len(), ordered.bytes()), (10_000, sum(&ordered)));
+        assert_eq!((leaves.len(), leaves.bytes()), (10_000, sum(&leaves)));
         for number in (0..100_000_u64).rev() {
-            ordered.set(&number.to_be_bytes(), None);
+            leaves.set(&number.to_be_bytes(), None);
         }
-        assert_eq!((ordered.len(), ordered.bytes(), ordered.leaves.len()), (0, 0, 0));
-    }
-
-    #[test]
-    fn stops_copying_when_there_are_enough_bytes() {
-        let mut ordered = Ordered::default();
-        for number in 0..10_u64 {
-            ordered.push_last(&number.to_be_bytes(), &[0; 92]);
-        }
-        let part =
-            Part { start: b"", end: None, direction: Direction::Forward, max_rows: 100, max_bytes: 250 };
-        let (rows, is_all) = copied(&ordered, &part);
-        assert_eq!((rows.len(), is_all), (3, false));
+        assert_eq!((leaves.len(), leaves.bytes(), leaves.leaves.len()), (0, 0, 0));
     }
 }

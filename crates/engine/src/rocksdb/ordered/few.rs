@@ -1,0 +1,161 @@
+//! A few rows in one buffer, one behind the other:
+//!
+//! ```text
+//! key length 2 | value length 2 | key | value
+//! ```
+//!
+//! Most collections are small, and what is read of them waits for memory more than for anything else: one place to look
+//! at, instead of a place for each part of a tree.
+
+use smallvec::SmallVec;
+
+use crate::Direction;
+
+/// More rows or bytes are for another form.
+const MOST_ROWS: usize = 32;
+const MOST_BYTES: usize = 2 << 10;
+const LENGTHS: usize = 4;
+
+#[derive(Default)]
+pub struct Few {
+    bytes: Vec<u8>,
+    rows: usize,
+}
+
+/// Where a row stands, or would.
+struct Place {
+    start: usize,
+    /// Where its value begins and ends, if it is there.
+    value: Option<(usize, usize)>,
+}
+
+/// The rows of a buffer.
+#[derive(Clone)]
+pub struct Iter<'f> {
+    rest: &'f [u8],
+}
+
+impl<'f> Iterator for Iter<'f> {
+    type Item = (&'f [u8], &'f [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<(&'f [u8], &'f [u8])> {
+        let (lengths, rest) = self.rest.split_first_chunk::<LENGTHS>()?;
+        let [a, b, c, d] = *lengths;
+        let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([a, b])))?;
+        let (value, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([c, d])))?;
+        self.rest = rest;
+        Some((key, value))
+    }
+}
+
+impl Few {
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Whether a row, new or in the place of an older one, may be set.
+    pub fn has_room(&self, key: &[u8], value: &[u8]) -> bool {
+        self.rows < MOST_ROWS && self.bytes.len() + LENGTHS + key.len() + value.len() <= MOST_BYTES
+    }
+
+    pub fn rows(&self) -> Iter<'_> {
+        Iter { rest: &self.bytes }
+    }
+
+    fn find(&self, key: &[u8]) -> Place {
+        let mut start = 0;
+        for (other, value) in self.rows() {
+            if other >= key {
+                let begin = start + LENGTHS + other.len();
+                let value = (other == key).then_some((begin, begin + value.len()));
+                return Place { start, value };
+            }
+            start += LENGTHS + other.len() + value.len();
+        }
+        Place { start, value: None }
+    }
+
+    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.rows()
+            .take_while(|(other, _)| *other <= key)
+            .find(|(other, _)| *other == key)
+            .map(|(_, value)| value)
+    }
+
+    pub fn set(&mut self, key: &[u8], value: Option<&[u8]>) {
+        let Place { start, value: old } = self.find(key);
+        let old = old.map_or(start..start, |(_, end)| start..end);
+        self.rows -= usize::from(!old.is_empty());
+        let Some(value) = value else {
+            self.bytes.drain(old);
+            return;
+        };
+        self.rows += 1;
+        let lengths = lengths(key, value);
+        let new = lengths.iter().chain(key).chain(value).copied();
+        self.bytes.splice(old, new);
+    }
+
+    /// Sets a row behind all others.
+    pub fn push_last(&mut self, key: &[u8], value: &[u8]) {
+        self.rows += 1;
+        self.bytes.extend_from_slice(&lengths(key, value));
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+    }
+
+    /// Shows the row of this rank; if there is none before the end, how many there are.
+    pub fn show_nth(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Option<usize> {
+        let mut left = rank;
+        let mut seen = 0;
+        for (key, value) in self.part(start, end) {
+            if left == 0 {
+                show(key, value);
+                return None;
+            }
+            left -= 1;
+            seen += 1;
+        }
+        Some(seen)
+    }
+
+    fn part<'f>(&'f self, start: &[u8], end: Option<&[u8]>) -> impl Iterator<Item = (&'f [u8], &'f [u8])> {
+        self.rows()
+            .skip_while(move |(key, _)| *key < start)
+            .take_while(move |(key, _)| end.is_none_or(|end| *key < end))
+    }
+
+    /// Shows rows until that is refused; true when all of the part were shown.
+    pub fn walk(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        direction: Direction,
+        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> bool {
+        match direction {
+            Direction::Forward => self.part(start, end).all(|(key, value)| show(key, value)),
+            Direction::Backward => {
+                let rows: SmallVec<[_; MOST_ROWS]> = self.part(start, end).collect();
+                rows.iter().rev().all(|(key, value)| show(key, value))
+            }
+        }
+    }
+}
+
+/// [`Few::has_room`] keeps them short.
+fn lengths(key: &[u8], value: &[u8]) -> [u8; LENGTHS] {
+    let ([a, b], [c, d]) = ((key.len() as u16).to_be_bytes(), (value.len() as u16).to_be_bytes());
+    [a, b, c, d]
+}

@@ -1,0 +1,231 @@
+//! Keys of one group in order, each with some bytes: the rows of a group that is whole, or the addresses of the dirty
+//! rows of one that is scanned.
+
+mod few;
+mod leaves;
+
+use self::few::Few;
+use self::leaves::Leaves;
+use super::table::rows::Rows;
+use crate::Direction;
+
+enum Form {
+    Few(Few),
+    Many(Box<Leaves>),
+}
+
+pub struct Ordered {
+    form: Form,
+}
+
+impl Default for Ordered {
+    fn default() -> Ordered {
+        Ordered { form: Form::Few(Few::default()) }
+    }
+}
+
+/// What a scan wants of a group; keys are without the group.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub start: &'a [u8],
+    /// None: up to the group's end.
+    pub end: Option<&'a [u8]>,
+    pub direction: Direction,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+impl Ordered {
+    pub fn len(&self) -> usize {
+        match &self.form {
+            Form::Few(rows) => rows.len(),
+            Form::Many(rows) => rows.len(),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        match &self.form {
+            Form::Few(rows) => rows.bytes(),
+            Form::Many(rows) => rows.bytes(),
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        match &self.form {
+            Form::Few(rows) => rows.get(key),
+            Form::Many(rows) => rows.get(key),
+        }
+    }
+
+    pub fn set(&mut self, key: &[u8], value: Option<&[u8]>) {
+        self.make_room(key, value.unwrap_or_default());
+        match &mut self.form {
+            Form::Few(rows) => rows.set(key, value),
+            Form::Many(rows) => rows.set(key, value),
+        }
+    }
+
+    /// Sets a row behind all others.
+    pub fn push_last(&mut self, key: &[u8], value: &[u8]) {
+        self.make_room(key, value);
+        match &mut self.form {
+            Form::Few(rows) => rows.push_last(key, value),
+            Form::Many(rows) => rows.push_last(key, value),
+        }
+    }
+
+    /// Few rows become many.
+    #[inline]
+    fn make_room(&mut self, key: &[u8], value: &[u8]) {
+        if let Form::Few(few) = &self.form
+            && !few.has_room(key, value)
+        {
+            let mut many = Box::<Leaves>::default();
+            few.rows().for_each(|(key, value)| many.push_last(key, value));
+            self.form = Form::Many(many);
+        }
+    }
+
+    /// Copies the row of this rank out; if there is none before the end, how many there are.
+    pub fn copy_nth(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        rank: usize,
+        group: &[u8],
+        out: &mut Rows,
+    ) -> Option<usize> {
+        let show = &mut |key: &[u8], value: &[u8]| out.push_of_group(group, key, value);
+        match &self.form {
+            Form::Few(rows) => rows.show_nth(start, end, rank, show),
+            Form::Many(rows) => rows.show_nth(start, end, rank, show),
+        }
+    }
+
+    /// Copies rows out, `group` before their keys, until enough is copied; true when that is all of the part.
+    pub fn copy(&self, part: &Part<'_>, group: &[u8], out: &mut Rows) -> bool {
+        let (mut rows_left, mut bytes_left) = (part.max_rows, part.max_bytes);
+        self.walk(part.start, part.end, part.direction, &mut |key, value| {
+            if rows_left == 0 || bytes_left == 0 {
+                return false;
+            }
+            out.push_of_group(group, key, value);
+            rows_left -= 1;
+            bytes_left = bytes_left.saturating_sub(key.len() + value.len());
+            true
+        })
+    }
+
+    /// Shows rows until that is refused; true when all of the part were shown.
+    pub fn walk(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        direction: Direction,
+        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> bool {
+        match &self.form {
+            Form::Few(rows) => rows.walk(start, end, direction, show),
+            Form::Many(rows) => rows.walk(start, end, direction, show),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::rocksdb::tests::random::Random;
+
+    fn key(random: &mut Random, most: usize) -> Vec<u8> {
+        // Short ones, equal beginnings, zeroes: what their first bytes cannot tell apart.
+        let number = random.below(most);
+        match number % 4 {
+            0 => number.to_be_bytes().to_vec(),
+            1 => vec![0; number / 4 % 12],
+            2 => [&[7; 8][..], &number.to_be_bytes()].concat(),
+            _ => number.to_le_bytes()[..3].to_vec(),
+        }
+    }
+
+    fn copied(ordered: &Ordered, part: &Part<'_>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
+        let mut rows = Rows::default();
+        let is_all = ordered.copy(part, b"g", &mut rows);
+        let list = (0..rows.len()).map(|row| {
+            let key = rows.key(row).unwrap().strip_prefix(b"g").unwrap().to_vec();
+            (key, rows.value(row).unwrap().unwrap().to_vec())
+        });
+        (list.collect(), is_all)
+    }
+
+    #[test]
+    fn holds_what_an_ordered_map_holds() {
+        // Few rows, some more, and many.
+        for most in [12, 60, 600] {
+            compare(most);
+        }
+    }
+
+    fn compare(most: usize) {
+        let mut random = Random::new(11);
+        let mut ordered = Ordered::default();
+        let mut map = BTreeMap::new();
+        for step in 0..60_000 {
+            let key = key(&mut random, most);
+            // Long runs of growth and of decay.
+            if (step / 5_000) % 2 == 0 || random.below(3) == 0 {
+                let value = vec![b'v'; random.below(if step % 97 == 0 { 4_000 } else { 20 })];
+                ordered.set(&key, Some(&value));
+                map.insert(key, value);
+            } else {
+                ordered.set(&key, None);
+                map.remove(&key);
+            }
+            assert_eq!(ordered.len(), map.len());
+            if step % 16 != 0 {
+                continue;
+            }
+            let (a, b) = (self::key(&mut random, most), self::key(&mut random, most));
+            assert_eq!(ordered.get(&a), map.get(&a).map(|value| &**value));
+            let (start, end) = if a <= b { (a, b) } else { (b, a) };
+            let end = (random.below(4) > 0).then_some(&*end);
+            let within: Vec<_> = map
+                .range(start.clone()..)
+                .filter(|(key, _)| end.is_none_or(|end| &***key < end))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            let rank = random.below(100);
+            let mut row = Rows::default();
+            let outcome = ordered.copy_nth(&start, end, rank, b"g", &mut row);
+            let wanted = within.get(rank);
+            assert_eq!(outcome, wanted.is_none().then_some(within.len()));
+            assert_eq!(row.key(0).map(|key| &key[1..]), wanted.map(|(key, _)| &key[..]));
+            let max_rows = random.below(100);
+            for direction in [Direction::Forward, Direction::Backward] {
+                let part = Part { start: &start, end, direction, max_rows, max_bytes: 1 << 20 };
+                let (rows, is_all) = copied(&ordered, &part);
+                let mut want = within.clone();
+                if direction == Direction::Backward {
+                    want.reverse();
+                }
+                assert_eq!(is_all, want.len() <= max_rows);
+                want.truncate(max_rows);
+                assert_eq!(rows, want);
+            }
+        }
+    }
+
+    #[test]
+    fn stops_copying_when_there_are_enough_bytes() {
+        let mut ordered = Ordered::default();
+        for number in 0..10_u64 {
+            ordered.push_last(&number.to_be_bytes(), &[0; 92]);
+        }
+        let part =
+            Part { start: b"", end: None, direction: Direction::Forward, max_rows: 100, max_bytes: 250 };
+        let (rows, is_all) = copied(&ordered, &part);
+        assert_eq!((rows.len(), is_all), (3, false));
+    }
+}
