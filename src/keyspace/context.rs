@@ -49,6 +49,12 @@ impl Located {
         Located { at: key.as_ptr().addr(), len: key.len(), slot: slot::of(key), hash48 }
     }
 
+    /// The same key at another place.
+    #[inline]
+    pub fn again(self, key: &[u8]) -> Located {
+        Located { at: key.as_ptr().addr(), len: key.len(), ..self }
+    }
+
     #[inline]
     pub fn is(&self, key: &[u8]) -> bool {
         self.at == key.as_ptr().addr() && self.len == key.len()

@@ -8,6 +8,7 @@ use crate::dispatch::gate;
 use crate::dispatch::registry::Registered;
 use crate::encoding::collection::{hash64, push_member};
 use crate::encoding::meta::{Body, Header};
+use crate::encoding::rows::RowKey;
 use crate::encoding::{DATA, META, rows};
 use crate::keyspace::Located;
 use crate::node::Node;
@@ -62,20 +63,26 @@ impl Ahead {
         let Ahead { parsers, foreseen, elements, value } = self;
         elements.clear();
         let read = node.engine.begin_read(Wait::Never);
+        // The key looked into last, and what its rows begin with: a pipeline often stays with one.
+        let mut last: (&[u8], RowKey, usize) = (&[], RowKey::new(), 0);
         for (foreseen, parser) in foreseen.iter().zip(parsers) {
             let Some(spec) = foreseen.found.map(|(command, _)| command.spec) else { continue };
             let (Some(at), Some(word)) = (spec.keys.single(), spec.element) else { continue };
             let words = parser.args(bytes.get(foreseen.start..).unwrap_or(&[]));
             let (Some(key), Some(member)) = (words.get(at), words.get(usize::from(word))) else { continue };
-            let Located { slot, hash48, .. } = foreseen.located;
-            value.clear();
-            let found = read.get(META, &rows::meta(db.physical, slot, hash48, key), value);
-            let Ok((header, _)) = Header::decode(value) else { continue };
-            if let (Ok(true), Body::Rows { version, .. }) = (found, header.body) {
-                let mut row = rows::collection(db.physical, slot, key, version);
-                push_member(&mut row, hash64(node.keyspace.seed, member), member);
-                elements.push(node.engine.expect(DATA, &row));
+            let (last_key, row, prefix_len) = &mut last;
+            if *prefix_len == 0 || *last_key != key {
+                let Located { slot, hash48, .. } = foreseen.located;
+                value.clear();
+                let found = read.get(META, &rows::meta(db.physical, slot, hash48, key), value);
+                let Ok((header, _)) = Header::decode(value) else { continue };
+                let (Ok(true), Body::Rows { version, .. }) = (found, header.body) else { continue };
+                *row = rows::collection(db.physical, slot, key, version);
+                (*last_key, *prefix_len) = (key, row.len());
             }
+            row.truncate(*prefix_len);
+            push_member(row, hash64(node.keyspace.seed, member), member);
+            elements.push(node.engine.expect(DATA, row));
         }
         for row in elements.drain(..) {
             node.engine.prefetch(row);
@@ -86,6 +93,7 @@ impl Ahead {
         let seed = node.keyspace.seed;
         let Some(db) = node.keyspace.databases.get(db) else { return };
         let mut start = 0;
+        let mut last: (&[u8], Located) = (&[], Located::default());
         for parser in &mut self.parsers {
             let rest = bytes.get(start..).unwrap_or(&[]);
             let Ok(Parsed::Command { consumed }) = parser.parse(rest, limits) else {
@@ -96,10 +104,21 @@ impl Ahead {
             let words = parser.args(rest);
             let found = gate::find(words).ok();
             let key = found.and_then(|(command, _)| words.get(command.spec.keys.single()?));
-            let located = key.map_or_else(Located::default, |key| Located::new(seed, key));
-            let row = key.filter(|_| consumed < bytes.len()).map(|key| {
-                node.engine.expect(META, &rows::meta(db.physical, located.slot, located.hash48, key))
-            });
+            let (located, row) = match key {
+                None => (Located::default(), None),
+                // What is expected of a key need not be said twice.
+                Some(key) if !key.is_empty() && key == last.0 => (last.1.again(key), None),
+                Some(key) => {
+                    let located = Located::new(seed, key);
+                    let row = (consumed < bytes.len()).then(|| {
+                        node.engine.expect(META, &rows::meta(db.physical, located.slot, located.hash48, key))
+                    });
+                    (located, row)
+                }
+            };
+            if let Some(key) = key {
+                last = (key, located);
+            }
             self.foreseen.push(Foreseen { start, end: start + consumed, found, located, row });
             start += consumed;
         }
