@@ -503,7 +503,7 @@ impl IoThread {
         }
         let durable = self.node.engine.durable();
         for connection in self.connections.iter_mut().flatten() {
-            let _ = connection.send(durable);
+            while let Sent::Turn(_) = connection.send(durable) {}
         }
         for place in 0..self.connections.len() {
             self.close(place);

@@ -18,10 +18,9 @@ use super::ordered::Ordered;
 use crate::Range;
 
 /// A scan gathers the group that it meets, if that is this small: finding the first row is most of the work.
-const TINY_ROWS: usize = 64;
-/// A group that has been scanned before may have more.
-const SMALL_ROWS: usize = 1024;
-const SMALL_SCANS: u32 = 4;
+const TINY_ROWS: usize = 128;
+/// A group that has been scanned before may have more: after so many scans, so many rows.
+const SMALL_ROWS: [(u32, usize); 2] = [(2, 256), (4, 1024)];
 const SMALL_BYTES: usize = 128 << 10;
 /// A larger one is gathered aside when it has been scanned this often, and again if that came to nothing.
 const LARGE_SCANS: [u32; 2] = [8, 128];
@@ -220,9 +219,11 @@ impl Wholes {
         counter.store(tag | scans, Ordering::Relaxed);
         match scans {
             1 => Worth::Here(TINY_ROWS),
-            SMALL_SCANS => Worth::Here(SMALL_ROWS),
             scans if LARGE_SCANS.contains(&scans) => Worth::Aside,
-            _ => Worth::Nothing,
+            scans => {
+                let small = SMALL_ROWS.iter().find(|(after, _)| *after == scans);
+                small.map_or(Worth::Nothing, |(_, rows)| Worth::Here(*rows))
+            }
         }
     }
 
