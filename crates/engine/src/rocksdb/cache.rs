@@ -51,6 +51,8 @@ impl Entry {
 pub struct CachePart {
     entries: HashTable<Entry>,
     hand: usize,
+    /// Grows when rows may have changed their places.
+    moves: u64,
 }
 
 /// What all parts share.
@@ -142,6 +144,8 @@ impl CachePart {
             bytes: bytes.into_boxed_slice(),
         };
         budget.used.fetch_add(entry.size(), Ordering::Relaxed);
+        // A full table is made anew, larger or, where many rows have left, in its place.
+        self.moves += u64::from(self.entries.len() == self.entries.capacity());
         self.entries.insert_unique(hash.key, entry, |entry| entry.hash);
     }
 
@@ -180,6 +184,7 @@ impl CachePart {
     fn give_back_buckets(&mut self) {
         if self.entries.len() < self.entries.num_buckets() / 8 {
             self.entries.shrink_to_fit(|entry| entry.hash);
+            self.moves += 1;
         }
     }
 
@@ -205,8 +210,8 @@ impl CachePart {
     }
 
     /// Changes when rows may have changed their places.
-    pub fn buckets(&self) -> usize {
-        self.entries.num_buckets()
+    pub fn moves(&self) -> u64 {
+        self.moves
     }
 
     #[cfg(test)]
@@ -280,5 +285,43 @@ mod tests {
         assert_eq!(part.get(0, b"k", &hash), Some(Some(&fits[..])));
         part.set(0, b"k", &hash, Some(&vec![0; fits.len() + 1]), &budget);
         assert_eq!(part.get(0, b"k", &hash), None);
+    }
+
+    #[test]
+    fn rows_of_a_range_are_forgotten_in_steps_whatever_moves_meanwhile() {
+        let (hasher, budget, mut part) = (Hasher::new(), CacheBudget::default(), CachePart::default());
+        budget.set_limit(64 << 20);
+        let row = |first: u8, number: u32| [&[first][..], &number.to_be_bytes()].concat();
+        let range = Range { start: b"b", end: b"c" };
+        let mut restarts = 0;
+        for round in 0..20_u32 {
+            for number in 0..500 {
+                let key = row(b'b', number);
+                part.set(0, &key, &hash(&hasher, &key), Some(b"v"), &budget);
+            }
+            let (mut next, mut moves) = (Some(0), part.moves());
+            let mut others = 0_u32;
+            while let Some(from) = next {
+                let from = if part.moves() == moves { from } else { 0 };
+                restarts += u32::from(part.moves() != moves);
+                moves = part.moves();
+                next = part.forget(0, range, from, 8, &budget);
+                // Others come, and go in every other round, so that the table is made anew.
+                for _ in 0..if others < 3000 { 16 } else { 0 } {
+                    let key = row(b'a', round * 10_000 + others);
+                    part.set(0, &key, &hash(&hasher, &key), Some(b"v"), &budget);
+                    if let Some(old) = others.checked_sub(40).filter(|_| round % 2 == 1) {
+                        let key = row(b'a', round * 10_000 + old);
+                        part.remove(0, &key, &hash(&hasher, &key), &budget);
+                    }
+                    others += 1;
+                }
+            }
+            for number in 0..500 {
+                let key = row(b'b', number);
+                assert_eq!(part.get(0, &key, &hash(&hasher, &key)), None, "row {number} of round {round}");
+            }
+        }
+        assert!(restarts > 0, "nothing has moved");
     }
 }

@@ -240,12 +240,12 @@ impl Shards {
     pub fn forget_range(&self, space: Space, range: Range<'_>) {
         for lock in &self.list {
             let mut next = Some(0);
-            let mut buckets = None;
+            let mut moves = None;
             while let Some(from) = next {
                 let mut shard = lock.write();
-                if buckets != Some(shard.cache.buckets()) {
-                    // The first step, or the table was made anew between two: begin at the beginning.
-                    buckets = Some(shard.cache.buckets());
+                if moves != Some(shard.cache.moves()) {
+                    // The first step, or rows were moved between two: begin at the beginning.
+                    moves = Some(shard.cache.moves());
                     shard.generation += 1;
                     shard.wholes.forget(space.0, range, &self.budget);
                     next = shard.cache.forget(space.0, range, 0, FORGET_STEPS, &self.budget);
@@ -259,14 +259,14 @@ impl Shards {
     /// Forgets the clean rows of a group that is whole in a shard, and then says so.
     pub fn forget_group(&self, index: usize, space: Space, range: Range<'_>, say: &dyn Fn(&mut Shard)) {
         let Ok(lock) = self.lock(index) else { return };
-        let (mut next, mut buckets) = (0, None);
+        let (mut next, mut moves) = (0, None);
         loop {
             let mut shard = lock.write();
-            if buckets.is_some_and(|before| before != shard.cache.buckets()) {
-                // The table was made anew between two steps: begin at the beginning.
+            if moves.is_some_and(|before| before != shard.cache.moves()) {
+                // Rows were moved between two steps: begin at the beginning.
                 next = 0;
             }
-            buckets = Some(shard.cache.buckets());
+            moves = Some(shard.cache.moves());
             match shard.cache.forget(space.0, range, next, STEPS_ASIDE, &self.budget) {
                 Some(from) => next = from,
                 None => return say(&mut shard),

@@ -35,8 +35,8 @@ struct Leaf {
     garbage: usize,
 }
 
-/// Of keys that begin alike, all of them is compared.
-fn head_of(key: &[u8]) -> u64 {
+/// The first bytes of a key as a number. Of keys that begin alike, all of them is compared.
+pub fn head_of(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(head) => u64::from_be_bytes(*head),
         None => {

@@ -6,6 +6,7 @@ mod leaves;
 
 use self::few::Few;
 use self::leaves::Leaves;
+pub use self::leaves::head_of;
 use super::table::rows::Rows;
 use crate::Direction;
 

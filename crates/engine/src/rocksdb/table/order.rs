@@ -11,7 +11,7 @@ use super::arena::{Row, RowAt};
 use super::rows::{Rows, ordered};
 use crate::rocksdb::field::u32_at;
 use crate::rocksdb::hash::{RowHash, prefetch_row};
-use crate::rocksdb::ordered::Ordered;
+use crate::rocksdb::ordered::{Ordered, head_of};
 use crate::{Direction, Wait};
 
 /// A scan that finds a chain longer than this asks for an ordered index of the group.
@@ -20,15 +20,6 @@ pub const CHAIN_LIMIT: usize = 256;
 const WALK_STEP: usize = 1024;
 /// Rows that are asked for ahead of their use.
 const AHEAD: usize = 8;
-/// Most keys differ in their first bytes, and numbers are compared without a look at the rows.
-fn first_bytes(rest: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    for (to, from) in bytes.iter_mut().zip(rest) {
-        *to = *from;
-    }
-    u64::from_be_bytes(bytes)
-}
-
 /// The rows of a group as a walk along its chain found them.
 #[derive(Default)]
 pub struct Found {
@@ -39,7 +30,8 @@ pub struct Found {
 
 #[derive(Clone, Copy)]
 struct FoundRow {
-    first_bytes: u64,
+    /// Most keys differ in their first bytes, and numbers are compared without a look at the rows.
+    head: u64,
     start: usize,
     len: u32,
     at: RowAt,
@@ -49,14 +41,13 @@ impl Found {
     fn push(&mut self, rest: &[u8], at: RowAt) {
         let (start, len) = (self.keys.len(), rest.len() as u32);
         self.keys.extend_from_slice(rest);
-        self.rows.push(FoundRow { first_bytes: first_bytes(rest), start, len, at });
+        self.rows.push(FoundRow { head: head_of(rest), start, len, at });
     }
 
     pub fn in_order(mut self) -> Ordered {
         let keys = &self.keys;
         let rest = |row: &FoundRow| keys.get(row.start..row.start + row.len as usize).unwrap_or_default();
-        self.rows
-            .sort_unstable_by(|a, b| a.first_bytes.cmp(&b.first_bytes).then_with(|| rest(a).cmp(rest(b))));
+        self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))));
         let mut ordered = Ordered::default();
         for (place, row) in self.rows.iter().enumerate() {
             if let Some(later) = self.rows.get(place + AHEAD) {
@@ -273,9 +264,8 @@ impl Table {
             return;
         }
         let chain = self.chain(space, group, group_hash);
-        let mut rows: Vec<(u64, RowAt)> = chain
-            .map(|(at, row)| (first_bytes(row.key.get(group.len()..).unwrap_or_default()), at))
-            .collect();
+        let mut rows: Vec<(u64, RowAt)> =
+            chain.map(|(at, row)| (head_of(row.key.get(group.len()..).unwrap_or_default()), at)).collect();
         rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.row(a.1).key.cmp(self.row(b.1).key)));
         let rows = rows.into_iter().map(|(_, at)| at).collect();
         self.sorted.lock().insert((space, group.into()), rows);

@@ -87,8 +87,7 @@ impl Inner {
         if worth == Worth::Aside {
             self.gatherer.want(space, group);
         }
-        let is_whole =
-            matches!(worth, Worth::Here(rows) if self.gather(space, group, hash, wait, rows, SMALL_BYTES));
+        let is_whole = matches!(worth, Worth::Here(rows) if self.gather(space, group, hash, wait, rows, SMALL_BYTES).is_some());
         if is_whole && let Ok(copied) = self.copy_known(request, group, hash, out)? {
             return Ok(copied);
         }
@@ -143,7 +142,7 @@ impl Inner {
         Ok(Ok(if rows.copy(&part, group, out) { Copied::All } else { Copied::Some }))
     }
 
-    /// Makes a group whole, if it has no more rows and bytes than these; whether it is.
+    /// Makes a group whole, if it has no more rows and bytes than these; its number if it is.
     fn gather(
         &self,
         space: Space,
@@ -152,13 +151,11 @@ impl Inner {
         wait: Wait,
         max_rows: usize,
         max_bytes: usize,
-    ) -> bool {
-        let (Some(end), Ok(shard)) = (group::successor(group), self.shards.write(shard_of(hash))) else {
-            return false;
-        };
-        let Some(number) = { shard }.wholes.begin(hash, space.0, group, &self.shards.budget) else {
-            return false;
-        };
+    ) -> Option<u64> {
+        let end = group::successor(group)?;
+        let mut shard = self.shards.write(shard_of(hash)).ok()?;
+        let number = shard.wholes.begin(hash, space.0, group, &self.shards.budget)?;
+        drop(shard);
         let mut rows = Ordered::default();
         let request = Request {
             space,
@@ -196,12 +193,12 @@ impl Inner {
             }
         }
         self.shards.evict();
-        is_whole
+        is_whole.then_some(number)
     }
 
     /// Forgets what else is kept of a group that has become whole: the order of its dirty rows, which every commit would
     /// go on to maintain, and its clean rows.
-    fn forget_else(&self, space: Space, group: &[u8], hash: u64) {
+    fn forget_else(&self, space: Space, group: &[u8], hash: u64, number: u64) {
         let Some(end) = group::successor(group) else { return };
         let index = shard_of(hash);
         let Ok(mut shard) = self.shards.write(index) else { return };
@@ -212,7 +209,7 @@ impl Inner {
         drop(shard);
         drop(order);
         self.shards.forget_group(index, space, Range { start: group, end: &end }, &|shard| {
-            shard.wholes.set_alone(hash, space.0, group);
+            shard.wholes.set_alone(hash, space.0, group, number);
         });
     }
 
@@ -229,8 +226,9 @@ impl Inner {
             };
             let hash = self.hasher.group(space, &group);
             let max_bytes = self.shards.budget.limit() / LARGEST_SHARE;
-            if self.gather(space, &group, hash, Wait::Allowed, usize::MAX, max_bytes) {
-                self.forget_else(space, &group, hash);
+            let number = self.gather(space, &group, hash, Wait::Allowed, usize::MAX, max_bytes);
+            if let Some(number) = number {
+                self.forget_else(space, &group, hash, number);
             }
             self.gatherer.waiting.lock().pop_front();
         }

@@ -77,11 +77,7 @@ impl Later {
 }
 
 enum State {
-    /// Its number tells one gathering from another.
-    Gathering {
-        number: u64,
-        meanwhile: Vec<Meanwhile>,
-    },
+    Gathering { meanwhile: Vec<Meanwhile> },
     Ready(Ordered),
 }
 
@@ -92,6 +88,8 @@ struct Whole {
     hash: u64,
     space: u8,
     group: Group,
+    /// Tells one gathering, and what came of it, from another.
+    number: u64,
     state: State,
     used: AtomicBool,
     /// Since the last scan.
@@ -195,9 +193,11 @@ impl Wholes {
             })
     }
 
-    /// The clean rows of a group that is whole have been forgotten.
-    fn set_alone(&mut self, hash: u64, space: u8, group: &[u8]) {
-        if let Some(whole) = self.list.find_mut(hash, |whole| whole.is(hash, space, group)) {
+    /// The clean rows of a group have been forgotten since it became whole. If it was not all the time, some may have come
+    /// meanwhile, and it has another number.
+    fn set_alone(&mut self, hash: u64, space: u8, group: &[u8], number: u64) {
+        let found = self.list.find_mut(hash, |whole| whole.number == number && whole.is(hash, space, group));
+        if let Some(whole) = found {
             whole.is_alone = matches!(whole.state, State::Ready(_));
         }
     }
@@ -270,7 +270,7 @@ impl Wholes {
         let whole = found.get_mut();
         *whole.writes.get_mut() = whole.writes.get_mut().saturating_add(1);
         let is_for_nothing = match &mut whole.state {
-            State::Gathering { meanwhile, .. } => {
+            State::Gathering { meanwhile } => {
                 meanwhile.push(Meanwhile { key: rest.into(), value: value.map(Box::from) });
                 meanwhile.len() > MAX_MEANWHILE
             }
@@ -304,10 +304,18 @@ impl Wholes {
         }
         self.last_number += 1;
         let number = self.last_number;
-        let state = State::Gathering { number, meanwhile: Vec::new() };
+        let state = State::Gathering { meanwhile: Vec::new() };
         let (used, writes) = (AtomicBool::new(true), AtomicU32::new(0));
-        let whole =
-            Whole { hash, space, group: Group::from_slice(group), state, used, writes, is_alone: false };
+        let whole = Whole {
+            hash,
+            space,
+            group: Group::from_slice(group),
+            number,
+            state,
+            used,
+            writes,
+            is_alone: false,
+        };
         budget.change(0, whole.size());
         self.list.insert_unique(hash, whole, |whole| whole.hash);
         Some(number)
@@ -317,7 +325,7 @@ impl Wholes {
     fn take_meanwhile(&mut self, hash: u64, space: u8, group: &[u8], number: u64) -> Option<Vec<Meanwhile>> {
         let whole = self.list.find_mut(hash, |whole| whole.is(hash, space, group))?;
         match &mut whole.state {
-            State::Gathering { number: at, meanwhile } if *at == number => Some(std::mem::take(meanwhile)),
+            State::Gathering { meanwhile } if whole.number == number => Some(std::mem::take(meanwhile)),
             _ => None,
         }
     }
@@ -333,8 +341,8 @@ impl Wholes {
         budget: &CacheBudget,
     ) {
         let found = self.list.find_entry(hash, |whole| {
-            let is_this = matches!(whole.state, State::Gathering { number: at, .. } if at == number);
-            is_this && whole.is(hash, space, group)
+            let is_gathered = matches!(whole.state, State::Gathering { .. });
+            is_gathered && whole.number == number && whole.is(hash, space, group)
         });
         let Ok(mut found) = found else { return };
         let Some(mut rows) = rows else {
@@ -344,7 +352,7 @@ impl Wholes {
         };
         let whole = found.get_mut();
         let before = whole.size();
-        if let State::Gathering { meanwhile, .. } = &whole.state {
+        if let State::Gathering { meanwhile } = &whole.state {
             for row in meanwhile {
                 rows.set(&row.key, row.value.as_deref());
             }
@@ -383,5 +391,30 @@ impl Wholes {
         for whole in std::mem::take(&mut self.list) {
             self.let_go(whole, budget);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_whole_all_the_time_is_alone() {
+        let (budget, mut wholes) = (CacheBudget::default(), Wholes::default());
+        let hash = RowHash { group: 7, key: 8, group_len: 1, is_ordered: false };
+        let gather = |wholes: &mut Wholes| {
+            let number = wholes.begin(hash.group, 0, b"g", &budget).unwrap();
+            wholes.end(hash.group, 0, b"g", number, Some(Ordered::default()), &budget);
+            number
+        };
+        let first = gather(&mut wholes);
+        assert!(wholes.holds(0, b"gk", &hash) && !wholes.holds_alone(0, b"gk", &hash));
+        // It leaves, clean rows come, and it is gathered again.
+        wholes.forget(0, Range { start: b"g", end: b"h" }, &budget);
+        let second = gather(&mut wholes);
+        wholes.set_alone(hash.group, 0, b"g", first);
+        assert!(!wholes.holds_alone(0, b"gk", &hash));
+        wholes.set_alone(hash.group, 0, b"g", second);
+        assert!(wholes.holds_alone(0, b"gk", &hash));
     }
 }
