@@ -115,7 +115,7 @@ impl Lane {
             return Ran::Offload(Why::Heavy);
         }
         self.draw();
-        let done = self.attempt(call, Patience::Short, Wait::Never, Place::IoThread);
+        let done = self.attempt(&call, Patience::Short, Wait::Never, Place::IoThread);
         match done {
             Err(Error::Offload) => Ran::Offload(Why::Heavy),
             Err(error) if error.wants_worker() => Ran::Offload(Why::Cold),
@@ -139,8 +139,8 @@ impl Lane {
             Why::Heavy => Err(Error::Offload),
             Why::Cold => self
                 .warm(call)
-                .and_then(|()| self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::IoThread)),
-            Why::Busy => self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::IoThread),
+                .and_then(|()| self.attempt(&call, Patience::Unlimited, Wait::Allowed, Place::IoThread)),
+            Why::Busy => self.attempt(&call, Patience::Unlimited, Wait::Allowed, Place::IoThread),
         };
         let done = match light {
             Err(Error::Offload) => self.run_heavy(call),
@@ -191,7 +191,7 @@ impl Lane {
             Run::Read(handler) => self.read_snapshot(call, handler).map(|reply| (reply, false)),
             Run::Write(handler) if call.command.spec.reads_sources => self.write_from_snapshot(call, handler),
             _ => {
-                let done = self.attempt(call, Patience::Unlimited, Wait::Allowed, Place::Worker)?;
+                let done = self.attempt(&call, Patience::Unlimited, Wait::Allowed, Place::Worker)?;
                 done.ok_or(Error::Offload)
             }
         }
@@ -227,7 +227,7 @@ impl Lane {
             }
             Run::Write(handler) => {
                 let txn = self.node.engine.begin_write(Wait::Allowed);
-                handler(&mut WriteCx::new(env, txn, None, &mut self.arena), args)
+                handler(&mut WriteCx::new(env, txn, None, None, &mut self.arena), args)
             }
             Run::Session(_) | Run::Container => return Ok(()),
         };
@@ -241,7 +241,7 @@ impl Lane {
     /// None when a lock could not be had with this patience.
     fn attempt(
         &mut self,
-        call: Call<'_>,
+        call: &Call<'_>,
         patience: Patience,
         wait: Wait,
         place: Place,
@@ -249,12 +249,12 @@ impl Lane {
         let Lane { node, counters, arena, random, notes, crowding } = self;
         notes.clear();
         let mode = if matches!(call.run(), Run::Write(_)) { Mode::Exclusive } else { Mode::Shared };
-        let locked = lock(node, &call, mode, patience);
+        let locked = lock(node, call, mode, patience);
         crowding.locked += 1;
         crowding.waited += u64::from(locked.as_ref().is_none_or(|(held, _)| held.waited()));
         let Some((_held, located)) = locked else { return Ok(None) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
-        let env = node.env(&call, place, *random, located).ok_or(Error::DbOutOfRange)?;
+        let env = node.env(call, place, *random, located).ok_or(Error::DbOutOfRange)?;
         let args = Args::new(call.words, call.named);
         match call.run() {
             Run::Read(handler) => {
@@ -353,6 +353,7 @@ impl Lane {
 }
 
 impl Node {
+    #[inline]
     fn env(&self, call: &Call<'_>, place: Place, random: u64, located: Located) -> Option<Env<'_>> {
         Some(Env {
             keyspace: &self.keyspace,
@@ -419,7 +420,7 @@ fn write<T>(
     loop {
         arena.clear();
         let txn = node.engine.begin_write(wait);
-        let mut cx = WriteCx::new(env, txn, Some(&node.engine), arena).reading(snapshot);
+        let mut cx = WriteCx::new(env, txn, Some(&node.engine), snapshot, arena);
         let worked = work(&mut cx);
         let (txn, mut effects, tally) = cx.finish();
         let done = match worked {

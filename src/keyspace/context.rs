@@ -276,20 +276,17 @@ pub struct WriteCx<'a> {
 }
 
 impl<'a> WriteCx<'a> {
+    /// Where there is a snapshot, [`WriteCx::sources`] are its.
+    #[inline]
     pub fn new(
         env: Env<'a>,
         txn: AnyWrite<'a>,
         engine: Option<&'a AnyEngine>,
+        snapshot: Option<&'a AnySnapshot>,
         arena: &'a mut Vec<u8>,
     ) -> WriteCx<'a> {
         let (effects, tally) = (Effects::default(), Tally::default());
-        WriteCx { env, txn, engine, snapshot: None, arena, effects, tally }
-    }
-
-    /// A context whose [`WriteCx::sources`] are those of a snapshot.
-    pub fn reading(mut self, snapshot: Option<&'a AnySnapshot>) -> WriteCx<'a> {
-        self.snapshot = snapshot;
-        self
+        WriteCx { env, txn, engine, snapshot, arena, effects, tally }
     }
 
     /// The keys that a command reads in order to write others. Where much is read they are those of a snapshot, and
@@ -335,6 +332,7 @@ impl<'a> WriteCx<'a> {
     }
 
     /// The transaction, what must happen once it is committed, and what it found.
+    #[inline]
     pub fn finish(self) -> (AnyWrite<'a>, Effects<'a>, Tally) {
         (self.txn, self.effects, self.tally)
     }

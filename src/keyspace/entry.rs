@@ -12,7 +12,7 @@ use crate::encoding::hash::{self, Expiring};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
 use crate::encoding::system::Counts;
-use crate::encoding::{EXPIRE, FIELD_EXPIRE, META, Malformed, SYSTEM, slot, system};
+use crate::encoding::{EXPIRE, FIELD_EXPIRE, META, Malformed, SYSTEM, system};
 use crate::error::{Error, Result};
 use crate::reply::Span;
 
@@ -120,13 +120,34 @@ pub struct Entry<'k> {
     pub key: &'k [u8],
     pub db: Db,
     pub slot: u16,
-    row: RowKey,
+    /// Its place among the keys of the slot.
+    hash48: u64,
     stored: Option<Meta>,
     live: bool,
     faded: bool,
 }
 
-impl Entry<'_> {
+impl<'k> Entry<'k> {
+    /// A key of which nothing is known yet.
+    #[inline]
+    fn of(env: &Env<'_>, db: Db, key: &'k [u8]) -> Entry<'k> {
+        let (slot, hash48) = (env.slot_of(key), env.hash48_of(key));
+        Entry { key, db, slot, hash48, stored: None, live: false, faded: false }
+    }
+
+    /// The key of the metadata row. Made when it is needed: entries are handed on, and it is most of their bytes.
+    #[inline]
+    fn row(&self) -> RowKey {
+        rows::meta(self.db.physical, self.slot, self.hash48, self.key)
+    }
+
+    /// The metadata as it is on record.
+    #[inline]
+    fn read(&self, cx: &mut impl View) -> Result<Option<Meta>> {
+        let Some(span) = cx.get(META, &self.row())? else { return Ok(None) };
+        Ok(Some(Meta::decode(cx.bytes(span), span)?))
+    }
+
     /// The metadata of a hash whose last field has expired: it does not exist, but for its rows.
     pub fn faded(&self) -> Option<&Meta> {
         self.stored.as_ref().filter(|_| self.faded)
@@ -185,11 +206,9 @@ pub fn find_in<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k
 /// Looks a key up as it is on record, whether its time has come or not.
 #[inline]
 pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
-    let slot = cx.env().slot_of(key);
-    let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
-    let mut entry = Entry { key, db, slot, row, stored: None, live: false, faded: false };
-    if let Some(span) = cx.get(META, &entry.row)? {
-        entry.judge(cx, Meta::decode(cx.bytes(span), span)?)?;
+    let mut entry = Entry::of(cx.env(), db, key);
+    if let Some(meta) = entry.read(cx)? {
+        entry.judge(cx, meta)?;
     }
     Ok(entry)
 }
@@ -197,11 +216,8 @@ pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entr
 /// As [`find_in`], for whoever takes out fields whose time has come: a hash counts as live although it may have no
 /// other ones.
 pub fn find_with_due_fields<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
-    let slot = cx.env().slot_of(key);
-    let row = rows::meta(db.physical, slot, cx.env().hash48_of(key), key);
-    let mut found = Entry { key, db, slot, row, stored: None, live: false, faded: false };
-    if let Some(span) = cx.get(META, &found.row)? {
-        let meta = Meta::decode(cx.bytes(span), span)?;
+    let mut found = Entry::of(cx.env(), db, key);
+    if let Some(meta) = found.read(cx)? {
         found.live = !meta.header.is_expired(cx.env().now_ms);
         found.stored = Some(meta);
     }
@@ -228,18 +244,13 @@ pub fn find_each<'k>(
     cx: &mut impl View,
     keys: impl Iterator<Item = &'k [u8]> + Clone,
 ) -> Result<Vec<Entry<'k>>> {
-    let (db, seed) = (cx.env().db, cx.env().keyspace.seed);
-    let mut found: Vec<Entry<'k>> = keys
-        .map(|key| {
-            let slot = slot::of(key);
-            let row = rows::meta(db.physical, slot, rows::hash48(seed, key), key);
-            Entry { key, db, slot, row, stored: None, live: false, faded: false }
-        })
-        .collect();
+    let db = cx.env().db;
+    let mut found: Vec<Entry<'k>> = keys.map(|key| Entry::of(cx.env(), db, key)).collect();
     let mut values: Vec<Option<Span>> = vec![None; found.len()];
     let mut arena = std::mem::take(cx.arena());
     let read = {
-        let rows: Vec<&[u8]> = found.iter().map(|entry| entry.row.as_slice()).collect();
+        let rows: Vec<RowKey> = found.iter().map(Entry::row).collect();
+        let rows: Vec<&[u8]> = rows.iter().map(RowKey::as_slice).collect();
         cx.get_each(META, &rows, &mut |i, value| {
             if let (Some(bytes), Some(place)) = (value, values.get_mut(i)) {
                 *place = Some(Span { start: arena.len(), len: bytes.len() });
@@ -304,14 +315,14 @@ fn count_find(cx: &mut impl View, entry: &Entry<'_>) {
 /// Puts the metadata row, whatever was there before. `rest` follows the header. The entry was looked up by this context,
 /// which has removed what had expired.
 pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&[u8]]) -> Result<()> {
-    let head = header.encode();
+    let (row, head) = (entry.row(), header.encode());
     match rest {
-        [] => cx.put(META, &entry.row, &[head.as_slice()]),
-        [only] => cx.put(META, &entry.row, &[head.as_slice(), only]),
+        [] => cx.put(META, &row, &[head.as_slice()]),
+        [only] => cx.put(META, &row, &[head.as_slice(), only]),
         many => {
             let parts: smallvec::SmallVec<[&[u8]; 8]> =
                 std::iter::once(head.as_slice()).chain(many.iter().copied()).collect();
-            cx.put(META, &entry.row, &parts);
+            cx.put(META, &row, &parts);
         }
     }
     if entry.stored.is_none() {
@@ -352,7 +363,7 @@ pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
 /// come.
 pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
-    cx.delete(META, &entry.row);
+    cx.delete(META, &entry.row());
     cx.effects.dead.extend(Dead::of(entry, stored, None));
     count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if entry.has_lapsed() {

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! let mut set = Collection::open_or_create(cx, key, Kind::Set)?;      // one metadata read, the type checked
-//! for member in members { added += u64::from(set.put(cx, member, &[])?); }     // one read and one write each
+//! for member in members { added += u64::from(set.insert(cx, member)?); }     // one read each; what is new is written
 //! set.save(cx)?;           // the metadata, if it has changed: the key goes with its last element
 //! ```
 //!
@@ -283,6 +283,18 @@ impl Collection<'_> {
         self.member_row(&cx.env, member);
         let is_new = knows_none || !self.has_row(cx)?;
         self.put_here(cx, value, is_new);
+        Ok(is_new)
+    }
+
+    /// Puts a member that has no value, unless it is there; whether it is new.
+    #[inline]
+    pub fn insert(&mut self, cx: &mut WriteCx<'_>, member: &[u8]) -> Result<bool> {
+        let knows_none = self.holds_nothing();
+        self.member_row(&cx.env, member);
+        let is_new = knows_none || !self.has_row(cx)?;
+        if is_new {
+            self.put_here(cx, &[], true);
+        }
         Ok(is_new)
     }
 

@@ -32,7 +32,7 @@ pub fn add<'a>(
     let mut all = Collection::open_or_create(cx, key, Kind::Set)?;
     let before = all.size();
     for member in members {
-        if all.put(cx, member, &[])? {
+        if all.insert(cx, member)? {
             note_kind(&mut all, member);
         }
     }
@@ -76,7 +76,7 @@ pub fn move_member(cx: &mut WriteCx<'_>, from: &[u8], to: &[u8], member: &[u8]) 
     }
     source.save(cx)?;
     cx.notify(Event::SREM, from);
-    if target.put(cx, member, &[])? {
+    if target.insert(cx, member)? {
         note_kind(&mut target, member);
         target.save(cx)?;
         cx.notify(Event::SADD, to);
