@@ -310,6 +310,22 @@ impl Group {
     }
 }
 
+/// Elements of a command's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touches {
+    /// The one that this word names.
+    Named(u8),
+    /// The first or the last one of a list.
+    First,
+    Last,
+    /// The place before the first one of a list, or behind the last.
+    BeforeFirst,
+    BehindLast,
+    /// Any of them, by their names or by their scores.
+    Any,
+    AnyScore,
+}
+
 #[derive(Clone, Copy)]
 pub struct Spec {
     /// Lower case; a subcommand's own word only.
@@ -337,8 +353,8 @@ pub struct Spec {
     pub locks_everything: bool,
     /// Walks much: always runs on a worker, over a snapshot.
     pub long: bool,
-    /// The word that names an element of the key, where there is one: its row is asked for ahead.
-    pub element: Option<u8>,
+    /// What it touches of its key, as far as that can be told before it runs: it is asked for ahead.
+    pub touches: Option<Touches>,
     /// Reads the keys that it does not change through [`WriteCx::sources`] only: much work does not hold their locks.
     pub reads_sources: bool,
 }
@@ -362,7 +378,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         read_only: None,
         locks_everything: false,
         long: false,
-        element: None,
+        touches: None,
         reads_sources: false,
     }
 }
@@ -473,8 +489,13 @@ impl Spec {
         self
     }
 
-    pub const fn element_at(mut self, word: u8) -> Spec {
-        self.element = Some(word);
+    /// The element that a word names.
+    pub const fn element_at(self, word: u8) -> Spec {
+        self.touches(Touches::Named(word))
+    }
+
+    pub const fn touches(mut self, what: Touches) -> Spec {
+        self.touches = Some(what);
         self
     }
 

@@ -6,7 +6,7 @@ use tarn_engine::{Direction, Range, Read as _, Wait};
 use tarn_resp::Args as Words;
 
 use super::execute::Lane;
-use super::spec::Spec;
+use super::spec::{Spec, Touches};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::{DATA, META, SCORE, rows, slot};
 
@@ -31,7 +31,7 @@ impl Lane {
             let header = row.and_then(|row| Header::decode(row).ok()).map(|(header, _)| header);
             if let (Some(Header { kind, body: Body::Rows { version, size }, .. }), Some(key)) =
                 (header, keys.get(n))
-                && spec.element.is_none()
+                && !matches!(spec.touches, Some(Touches::Named(_)))
                 && size <= SMALL_SIZE
             {
                 let space = if kind == Kind::SortedSet { SCORE } else { DATA };

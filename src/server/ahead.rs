@@ -6,10 +6,12 @@ use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser};
 
 use crate::dispatch::gate;
 use crate::dispatch::registry::Registered;
-use crate::encoding::collection::{hash64, push_member};
-use crate::encoding::meta::{Body, Header};
+use crate::dispatch::spec::Touches;
+use crate::encoding::collection::{hash64, push_member, read_own};
+use crate::encoding::list::{push_index, read_head};
+use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::RowKey;
-use crate::encoding::{DATA, META, rows};
+use crate::encoding::{DATA, META, SCORE, rows};
 use crate::keyspace::Located;
 use crate::node::Node;
 
@@ -39,6 +41,71 @@ pub struct Ahead {
     value: Vec<u8>,
 }
 
+/// What is known of a key's elements.
+#[derive(Default)]
+struct Inside<'b> {
+    key: &'b [u8],
+    /// What their rows begin with, and what came last behind it.
+    row: RowKey,
+    prefix_len: usize,
+    /// Of a list, as it will be after the commands that were looked at: the first index, and the one behind the last.
+    first: u64,
+    end: u64,
+}
+
+impl<'b> Inside<'b> {
+    fn of(db: u32, slot: u16, key: &'b [u8], meta: &[u8]) -> Option<Inside<'b>> {
+        let (header, len) = Header::decode(meta).ok()?;
+        let Body::Rows { version, size } = header.body else { return None };
+        let row = rows::collection(db, slot, key, version);
+        let mut inside = Inside { key, prefix_len: row.len(), row, first: 0, end: 0 };
+        if header.kind == Kind::List {
+            let (_, own) = read_own(meta.get(len..)?).ok()?;
+            inside.first = read_head(own).ok()?;
+            inside.end = inside.first.wrapping_add(size);
+        }
+        Some(inside)
+    }
+
+    /// Says what a command will touch.
+    fn touch(&mut self, node: &Node, touches: Touches, words: Words<'_>, elements: &mut Vec<Expected>) {
+        let engine = &node.engine;
+        self.row.truncate(self.prefix_len);
+        let index = match touches {
+            Touches::Named(word) => {
+                let Some(member) = words.get(usize::from(word)) else { return };
+                push_member(&mut self.row, hash64(node.keyspace.seed, member), member);
+                elements.push(engine.expect(DATA, &self.row));
+                return;
+            }
+            Touches::Any => return elements.push(engine.expect_group(DATA, &self.row)),
+            Touches::AnyScore => return elements.push(engine.expect_group(SCORE, &self.row)),
+            Touches::First => {
+                self.first = self.first.wrapping_add(1);
+                self.first.wrapping_sub(1)
+            }
+            Touches::BeforeFirst => {
+                self.first = self.first.wrapping_sub(1);
+                self.first
+            }
+            Touches::Last => {
+                self.end = self.end.wrapping_sub(1);
+                self.end
+            }
+            Touches::BehindLast => {
+                self.end = self.end.wrapping_add(1);
+                self.end.wrapping_sub(1)
+            }
+        };
+        push_index(&mut self.row, index);
+        let row = engine.expect(DATA, &self.row);
+        // Where something is added there is no row yet.
+        if matches!(touches, Touches::First | Touches::Last) {
+            elements.push(row);
+        }
+    }
+}
+
 impl Ahead {
     /// Looks at the whole commands at the start of `bytes`. Anything out of the ordinary ends the look, and is left to
     /// be met when its turn comes.
@@ -57,32 +124,29 @@ impl Ahead {
         }
     }
 
-    /// The same for elements: with the metadata at hand, the rows of the elements that commands name can be told.
+    /// The same for elements: with the metadata at hand, the rows that commands will touch can be told.
     fn look_into_keys(&mut self, node: &Node, db: u16, bytes: &[u8]) {
         let Some(db) = node.keyspace.databases.get(db) else { return };
         let Ahead { parsers, foreseen, elements, value } = self;
         elements.clear();
         let read = node.engine.begin_read(Wait::Never);
-        // The key looked into last, and what its rows begin with: a pipeline often stays with one.
-        let mut last: (&[u8], RowKey, usize) = (&[], RowKey::new(), 0);
+        // The key looked into last: a pipeline often stays with one.
+        let mut inside = Inside::default();
         for (foreseen, parser) in foreseen.iter().zip(parsers) {
             let Some(spec) = foreseen.found.map(|(command, _)| command.spec) else { continue };
-            let (Some(at), Some(word)) = (spec.keys.single(), spec.element) else { continue };
+            let (Some(at), Some(touches)) = (spec.keys.single(), spec.touches) else { continue };
             let words = parser.args(bytes.get(foreseen.start..).unwrap_or(&[]));
-            let (Some(key), Some(member)) = (words.get(at), words.get(usize::from(word))) else { continue };
-            let (last_key, row, prefix_len) = &mut last;
-            if *prefix_len == 0 || *last_key != key {
+            let Some(key) = words.get(at) else { continue };
+            if inside.prefix_len == 0 || inside.key != key {
                 let Located { slot, hash48, .. } = foreseen.located;
                 value.clear();
                 let found = read.get(META, &rows::meta(db.physical, slot, hash48, key), value);
-                let Ok((header, _)) = Header::decode(value) else { continue };
-                let (Ok(true), Body::Rows { version, .. }) = (found, header.body) else { continue };
-                *row = rows::collection(db.physical, slot, key, version);
-                (*last_key, *prefix_len) = (key, row.len());
+                let looked =
+                    if matches!(found, Ok(true)) { Inside::of(db.physical, slot, key, value) } else { None };
+                let Some(looked) = looked else { continue };
+                inside = looked;
             }
-            row.truncate(*prefix_len);
-            push_member(row, hash64(node.keyspace.seed, member), member);
-            elements.push(node.engine.expect(DATA, row));
+            inside.touch(node, touches, words, elements);
         }
         for row in elements.drain(..) {
             node.engine.prefetch(row);

@@ -113,6 +113,11 @@ impl AnyEngine {
     }
 
     #[inline]
+    pub fn expect_group(&self, space: Space, group: &[u8]) -> Expected {
+        each!(AnyEngine, self, e => e.expect_group(space, group))
+    }
+
+    #[inline]
     pub fn prefetch(&self, row: Expected) {
         each!(AnyEngine, self, e => e.prefetch(row))
     }

@@ -64,7 +64,8 @@ pub enum Groups {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expected {
     group: u64,
-    key: u64,
+    /// None: any row of the group.
+    key: Option<u64>,
 }
 
 /// May a call of this transaction wait for a disk or a network?
@@ -275,6 +276,10 @@ pub trait Engine: Send + Sync {
     /// one asks for what the search begins with, and [`Engine::prefetch`], called a little later with what this one
     /// returned, for the row. Neither ever waits; both may do nothing.
     fn expect(&self, _space: Space, _key: &[u8]) -> Expected {
+        Expected::default()
+    }
+    /// As [`Engine::expect`], where some rows of a group will be scanned.
+    fn expect_group(&self, _space: Space, _group: &[u8]) -> Expected {
         Expected::default()
     }
     fn prefetch(&self, _row: Expected) {}

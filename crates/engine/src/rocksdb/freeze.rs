@@ -15,7 +15,7 @@ use super::log::replay::End;
 use super::log::segment::Segment;
 use super::table::Table;
 use super::table::set::TableSet;
-use crate::{Error, Result};
+use crate::{Error, Groups, Result};
 
 /// Rows in the active tables at which these are frozen.
 const FREEZE_AT_BYTES: usize = 256 << 20;
@@ -243,7 +243,7 @@ impl Inner {
         let space = crate::Space(space);
         match self.def(space) {
             Ok(def) => self.hasher.row(def, space, key),
-            Err(_) => RowHash { group: 0, key: 0, group_len: 0, is_ordered: false },
+            Err(_) => RowHash { group: 0, key: 0, group_len: 0, groups: Groups::Plain },
         }
     }
 

@@ -12,8 +12,7 @@ pub struct RowHash {
     pub group: u64,
     pub key: u64,
     pub group_len: usize,
-    /// The group is kept in order while it is written.
-    pub is_ordered: bool,
+    pub groups: Groups,
 }
 
 impl RowHash {
@@ -54,7 +53,7 @@ impl Hasher {
             group: group_hash,
             key: fold(group_hash ^ rest_hash, 0xd6e8_feb8_6659_fd93),
             group_len: group.len(),
-            is_ordered: def.groups == Groups::Ordered,
+            groups: def.groups,
         }
     }
 }

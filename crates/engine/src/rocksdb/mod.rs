@@ -49,8 +49,8 @@ use self::transaction::TxBuffer;
 use self::whole::Gatherer;
 use self::write_back::Steps;
 use crate::{
-    Direction, Durability, Engine, Error, Expected, Filter, MemoryBudget, Notify, Part, Position, Range,
-    Read, Result, Space, SpaceDef, Stats, Wait, Write,
+    Direction, Durability, Engine, Error, Expected, Filter, Groups, MemoryBudget, Notify, Part, Position,
+    Range, Read, Result, Space, SpaceDef, Stats, Wait, Write,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -159,7 +159,7 @@ impl Inner {
                 }
                 if let Some(row) = buffer.row(tx_row) {
                     grown += shard.active.set(row.space, row.key, &tx_row.hash, row.value);
-                    if !shard.wholes.is_empty() {
+                    if tx_row.hash.groups == Groups::Kept && !shard.wholes.is_empty() {
                         shard.wholes.commit(row.space, row.key, &tx_row.hash, row.value, &self.shards.budget);
                     }
                 }
@@ -261,12 +261,20 @@ impl Engine for RocksEngine {
         let Ok(def) = self.inner.def(space) else { return Expected::default() };
         let RowHash { group, key, .. } = self.inner.hasher.row(def, space, key);
         self.inner.shards.expect(group, key);
-        Expected { group, key }
+        Expected { group, key: Some(key) }
+    }
+
+    #[inline]
+    fn expect_group(&self, space: Space, group: &[u8]) -> Expected {
+        Expected { group: self.inner.hasher.group(space, group), key: None }
     }
 
     #[inline]
     fn prefetch(&self, Expected { group, key }: Expected) {
-        self.inner.shards.prefetch(group, key);
+        match key {
+            Some(key) => self.inner.shards.prefetch(group, key),
+            None => self.inner.shards.prefetch_group(group),
+        }
     }
 
     fn snapshot(&self) -> Result<RocksSnapshot> {

@@ -25,6 +25,7 @@ use super::log::record::Row;
 use super::log::segment::Segment;
 use super::log::{Log, Resume, replay};
 use super::shard::Shards;
+use super::sorted::SortedRows;
 use super::store::Store;
 use super::store::filter::FilterContext;
 use super::whole::Gatherer;
@@ -262,7 +263,8 @@ impl replay::Sink for Recovery<'_> {
         let segments = std::mem::take(&mut self.segments);
         let unit =
             Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, end, mark: None };
-        write_unit(self.store, &ingest_dir(self.dir), self.spaces.len(), &unit, self.steps)?;
+        let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store);
+        write_unit(self.store, &ingest_dir(self.dir), &sorted, &unit, self.steps)?;
         self.shards.retire(&unit.sets, &|space, key| match self.spaces.get(usize::from(space)) {
             Some(def) => self.hasher.row(def, Space(space), key),
             None => self.hasher.row(&NO_SPACE, Space(space), key),

@@ -13,8 +13,8 @@ use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
-use super::whole::Wholes;
-use crate::{Error, Range, Result, Space};
+use super::whole::{TakenIn, Wholes};
+use crate::{Direction, Error, Groups, Range, Result, Space};
 
 /// Rows that move into the cache under one hold of a shard's lock.
 const ROWS_PER_STEP: usize = 16;
@@ -24,6 +24,8 @@ const EVICT_STEPS: usize = 64;
 const FORGET_STEPS: usize = 4096;
 /// As [`FORGET_STEPS`], beside commands that want the shard.
 const STEPS_ASIDE: usize = 128;
+/// Rows written to a group that rests up to which it is brought up to date, not read again.
+const MOST_NEWER: usize = 256;
 const SHRINK_TURNS: usize = 1 << 16;
 
 #[derive(Default)]
@@ -57,7 +59,7 @@ impl Shard {
         if let Some(row) = dirty {
             return row.value.map_or(Found::Absent, Found::Value);
         }
-        let clean = self.wholes.get(space, key, hash).or_else(|| self.cache.get(space, key, hash));
+        let clean = self.find_whole(space, key, hash).or_else(|| self.cache.get(space, key, hash));
         match clean {
             Some(value) => {
                 self.cache_hits.fetch_add(1, Ordering::Relaxed);
@@ -67,6 +69,53 @@ impl Shard {
         }
     }
 }
+
+impl Shard {
+    #[inline]
+    fn find_whole(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
+        if hash.groups == Groups::Kept { self.wholes.get(space, key, hash) } else { None }
+    }
+
+    /// A row has become a clean one.
+    fn retire(&mut self, row: &Row<'_>, hash: &RowHash, budget: &CacheBudget, rehash: &Rehash<'_>) {
+        let taken_in = self.wholes.resting.take_in(row.space, row.key, hash, row.value, budget);
+        if let TakenIn::Outgrown(rows) = &taken_in {
+            let mut key = row.key.get(..hash.group_len).unwrap_or_default().to_vec();
+            rows.walk(&[], None, Direction::Forward, &mut |rest, value| {
+                key.truncate(hash.group_len);
+                key.extend_from_slice(rest);
+                self.cache.set(row.space, &key, &rehash(row.space, &key), Some(value), budget);
+                true
+            });
+        }
+        // Few ask again for what is gone; whoever does finds out that it is.
+        let is_elsewhere = row.value.is_none()
+            || matches!(taken_in, TakenIn::Yes)
+            || self.wholes.holds(row.space, row.key, hash);
+        if is_elsewhere {
+            self.cache.remove(row.space, row.key, hash, budget);
+        } else {
+            self.cache.set(row.space, row.key, hash, row.value, budget);
+        }
+    }
+
+    /// Brings a group that rests up to date, so that it is whole; false where none rests or too much has been written to it.
+    pub fn wake(&mut self, space: Space, group: &[u8], hash: u64, budget: &CacheBudget) -> bool {
+        let Some(mut rows) = self.wholes.resting.take(hash, space.0, group, budget) else { return false };
+        let tables = self.frozen.iter().rev().map(|table| &**table).chain([&self.active]);
+        let mut newer = tables.flat_map(|table| table.rows_of(space.0, group, hash));
+        for row in newer.by_ref().take(MOST_NEWER) {
+            rows.set(row.key.get(group.len()..).unwrap_or_default(), row.value);
+        }
+        let is_up_to_date = newer.next().is_none();
+        if is_up_to_date {
+            self.wholes.wake(hash, space.0, group, rows, budget);
+        }
+        is_up_to_date
+    }
+}
+
+pub type Rehash<'r> = dyn Fn(u8, &[u8]) -> RowHash + 'r;
 
 pub struct Shards {
     list: Box<[CachePadded<RwLock<Shard>>]>,
@@ -107,8 +156,17 @@ impl Shards {
         let Some(shard) = lock.and_then(|lock| lock.try_read()) else { return };
         let is_dirty =
             shard.active.prefetch(key_hash) || shard.frozen.iter().any(|table| table.prefetch(key_hash));
-        if !is_dirty {
+        if !is_dirty && !shard.wholes.prefetch(group_hash) {
             shard.cache.prefetch(key_hash);
+        }
+    }
+
+    /// Brings the rows of a group that is whole closer.
+    #[inline]
+    pub fn prefetch_group(&self, group_hash: u64) {
+        let lock = self.list.get(shard_of(group_hash));
+        if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
+            shard.wholes.prefetch(group_hash);
         }
     }
 
@@ -152,7 +210,7 @@ impl Shards {
     }
 
     /// The sorted data holds these rows now: they become clean ones, in small steps, and the tables go.
-    pub fn retire(&self, sets: &[Arc<TableSet>], rehash: &dyn Fn(u8, &[u8]) -> RowHash) {
+    pub fn retire(&self, sets: &[Arc<TableSet>], rehash: &Rehash<'_>) {
         let mut step: Vec<(Row<'_>, RowHash)> = Vec::with_capacity(ROWS_PER_STEP);
         for (index, lock) in self.list.iter().enumerate() {
             if sets.iter().all(|set| set.table(index).is_none()) {
@@ -181,12 +239,7 @@ impl Shards {
                     }
                     let mut shard = lock.write();
                     for (row, hash) in &step {
-                        // Few ask again for what is gone; whoever does finds out that it is.
-                        if row.value.is_none() || shard.wholes.holds(row.space, row.key, hash) {
-                            shard.cache.remove(row.space, row.key, hash, &self.budget);
-                        } else {
-                            shard.cache.set(row.space, row.key, hash, row.value, &self.budget);
-                        }
+                        shard.retire(row, hash, &self.budget, rehash);
                     }
                     drop(shard);
                     self.evict();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
-use super::store::Store;
+use super::store::{Holder, Store};
 use super::table::Table;
 use super::table::arena::{Row, RowAt};
 use super::table::set::TableSet;
@@ -31,6 +31,13 @@ pub struct Sorted {
     at: RowAt,
 }
 
+impl Sorted {
+    /// Whether the next row seems to be of the same group.
+    pub fn is_beside(&self, next: &Sorted) -> bool {
+        self.group == next.group
+    }
+}
+
 pub struct SortedRows<'a> {
     tables: Vec<&'a Table>,
     /// The newest row of each key.
@@ -47,8 +54,8 @@ struct Deleted<'a> {
 impl Deleted<'_> {
     /// Whether nothing of the group is in the sorted data, as of a list that was filled and emptied since the last unit.
     /// Older units are in the sorted data already, so nothing else can hold what the tombstones would delete.
-    fn is_needless(&self, space: Space, store: &Store) -> bool {
-        self.is_one && self.rows >= WORTH_ASKING && !store.may_hold(space, self.group)
+    fn is_needless(&self, holder: Option<&mut Holder<'_>>) -> bool {
+        self.is_one && self.rows >= WORTH_ASKING && holder.is_some_and(|holder| !holder.may_hold(self.group))
     }
 }
 
@@ -81,7 +88,10 @@ impl<'a> SortedRows<'a> {
         }
         let mut spaces = std::mem::take(&mut sorted.spaces);
         for ((space, rows), mut deleted) in (0..).map(Space).zip(&mut spaces).zip(deleted) {
-            deleted.retain(|_, deleted| deleted.is_needless(space, store));
+            if !deleted.is_empty() {
+                let mut holder = store.holder(space).ok();
+                deleted.retain(|_, deleted| deleted.is_needless(holder.as_mut()));
+            }
             if !deleted.is_empty() {
                 rows.retain(|row| !deleted.contains_key(&row.group) || sorted.row(row).value.is_some());
             }
@@ -93,6 +103,14 @@ impl<'a> SortedRows<'a> {
 
     pub fn row(&self, sorted: &Sorted) -> Row<'a> {
         self.tables[sorted.table as usize].row(sorted.at)
+    }
+
+    /// The group of neighbouring rows, if it is one.
+    pub fn group_of(&self, run: &[Sorted]) -> Option<&'a [u8]> {
+        let (first, last) = (self.row(run.first()?), self.row(run.last()?));
+        let group = first.key.get(..first.group_len)?;
+        // Between two of its rows there are no others.
+        last.is_in(first.space, group).then_some(group)
     }
 
     fn sort(&self, rows: &mut Vec<Sorted>, has_older: bool) {

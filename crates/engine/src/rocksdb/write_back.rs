@@ -71,14 +71,17 @@ impl Inner {
     }
 
     fn write_back(&self, unit: &Unit) -> Result<()> {
+        let (sorted, complete);
         {
             let _turn = self.write_back_turn.lock();
+            sorted = SortedRows::of(&unit.sets, self.spaces.len(), &self.store);
             for segment in &unit.segments {
                 segment.sync_closed()?;
             }
             self.steps.reach("synced")?;
             let ingest_dir = super::open::ingest_dir(&self.dir);
-            write_unit(&self.store, &ingest_dir, self.spaces.len(), unit, &self.steps)?;
+            complete = self.complete_groups(&sorted);
+            write_unit(&self.store, &ingest_dir, &sorted, unit, &self.steps)?;
             if let (Some(filter), Some(mark)) = (self.store.filter().given(), unit.mark) {
                 filter.written_back(mark);
             }
@@ -91,6 +94,8 @@ impl Inner {
             self.retirements.fetch_add(1, Ordering::SeqCst);
         }
         self.is_stuck.store(false, Ordering::Relaxed);
+        self.keep_complete(complete, &sorted);
+        drop(sorted);
         self.shards.retire(&unit.sets, &|space, key| self.rehash(space, key));
         let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
         self.frozen_bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -114,13 +119,18 @@ impl Inner {
 }
 
 /// Brings a unit's rows into the sorted data, and then says so there.
-pub fn write_unit(store: &Store, ingest_dir: &Path, spaces: usize, unit: &Unit, steps: &Steps) -> Result<()> {
+pub fn write_unit(
+    store: &Store,
+    ingest_dir: &Path,
+    sorted: &SortedRows<'_>,
+    unit: &Unit,
+    steps: &Steps,
+) -> Result<()> {
     let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
-    let sorted = SortedRows::of(&unit.sets, spaces, store);
     if bytes < BATCH_BYTES {
-        write_batch(store, &sorted, steps)?;
+        write_batch(store, sorted, steps)?;
     } else {
-        write_files(store, ingest_dir, &sorted, steps)?;
+        write_files(store, ingest_dir, sorted, steps)?;
     }
     steps.reach("rows in the sorted data")?;
     store.set_applied(unit.end)?;

@@ -9,6 +9,7 @@
 
 use smallvec::SmallVec;
 
+use super::super::hash::prefetch_row;
 use crate::Direction;
 
 /// More rows or bytes are for another form.
@@ -63,6 +64,11 @@ impl Few {
         self.rows < MOST_ROWS && self.bytes.len() + LENGTHS + key.len() + value.len() <= MOST_BYTES
     }
 
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_row(&self.bytes);
+    }
+
     pub fn rows(&self) -> Iter<'_> {
         Iter { rest: &self.bytes }
     }
@@ -96,9 +102,20 @@ impl Few {
             return;
         };
         self.rows += 1;
-        let lengths = lengths(key, value);
-        let new = lengths.iter().chain(key).chain(value).copied();
-        self.bytes.splice(old, new);
+        let size = LENGTHS + key.len() + value.len();
+        let (end, length) = (old.end, self.bytes.len());
+        if size > old.len() {
+            self.bytes.resize(length + size - old.len(), 0);
+        }
+        self.bytes.copy_within(end..length, start + size);
+        self.bytes.truncate(length + size - old.len());
+        if let Some(row) = self.bytes.get_mut(start..start + size) {
+            let (head, rest) = row.split_at_mut(LENGTHS);
+            let (to_key, to_value) = rest.split_at_mut(key.len());
+            head.copy_from_slice(&lengths(key, value));
+            to_key.copy_from_slice(key);
+            to_value.copy_from_slice(value);
+        }
     }
 
     /// Sets a row behind all others.

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use rust_rocksdb::checkpoint::Checkpoint;
 use rust_rocksdb::{
     BottommostLevelCompaction, Cache, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
-    DBPinnableSlice, ErrorKind, IngestExternalFileOptions, LiveFile, Options, ReadOptions, ReadTier,
-    SstFileWriter, WriteBatch, WriteOptions,
+    DBPinnableSlice, DBRawIterator, ErrorKind, IngestExternalFileOptions, LiveFile, Options, ReadOptions,
+    ReadTier, SstFileWriter, WriteBatch, WriteOptions,
 };
 
 use self::filter::FilterContext;
 use super::field::u64_at;
 use super::log::replay::End;
-use super::scan::group::{padded_group_len, successor};
+use super::scan::group::padded_group_len;
 use crate::{Error, Part, Range, Result, Space, SpaceDef, Wait};
 
 const STATE_FAMILY: &str = "default";
@@ -121,23 +121,13 @@ impl Store {
         self.db.get_pinned_cf_opt(self.family(space)?, key, options).map_err(|error| self.error(&error))
     }
 
-    /// Whether rows of a group may be in the sorted data. False is certain.
-    pub fn may_hold(&self, space: Space, group: &[u8]) -> bool {
-        let Some(def) = self.spaces.get(usize::from(space.0)) else { return true };
-        if group.is_empty() || padded_group_len(def, group) != group.len() {
-            return true;
-        }
-        let Ok(family) = self.family(space) else { return true };
+    /// Tells which groups of a space have rows in the sorted data.
+    pub fn holder(&self, space: Space) -> Result<Holder<'_>> {
         let mut options = ReadOptions::default();
         options.set_prefix_same_as_start(true);
-        options.set_iterate_lower_bound(group);
-        if let Some(end) = successor(group) {
-            options.set_iterate_upper_bound(end.as_slice());
-        }
         options.set_max_skippable_internal_keys(HELD_SKIPS);
-        let mut iterator = self.db.raw_iterator_cf_opt(family, options);
-        iterator.seek(group);
-        iterator.valid() || iterator.status().is_err()
+        let iterator = self.db.raw_iterator_cf_opt(self.family(space)?, options);
+        Ok(Holder { def: self.spaces.get(usize::from(space.0)), iterator })
     }
 
     pub fn get_many(
@@ -303,6 +293,27 @@ impl Store {
     pub fn close(&self) {
         self.filter.disable();
         self.db.cancel_all_background_work(true);
+    }
+}
+
+/// See [`Store::holder`].
+pub struct Holder<'s> {
+    def: Option<&'static SpaceDef>,
+    iterator: DBRawIterator<'s>,
+}
+
+impl Holder<'_> {
+    /// Whether rows of a group may be there. False is certain.
+    pub fn may_hold(&mut self, group: &[u8]) -> bool {
+        let is_group = self.def.is_some_and(|def| padded_group_len(def, group) == group.len());
+        if group.is_empty() || !is_group {
+            return true;
+        }
+        self.iterator.seek(group);
+        match self.iterator.key() {
+            Some(key) => key.starts_with(group),
+            None => self.iterator.status().is_err(),
+        }
     }
 }
 

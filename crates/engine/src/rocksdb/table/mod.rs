@@ -22,6 +22,7 @@ use self::arena::{Arena, NewRow, Row, RowAt};
 use self::order::{CHAIN_LIMIT, Orders};
 use self::slots::{Place, Slots};
 use super::hash::RowHash;
+use crate::Groups;
 
 /// Hash slots of a row and of its share of groups, at the usual fill.
 const ROW_OVERHEAD_BYTES: usize = 32;
@@ -112,7 +113,7 @@ impl Table {
             Place::Taken(taken) => groups.at(taken),
             Place::Free(_) => RowAt::NONE,
         };
-        if hash.is_ordered && next != RowAt::NONE {
+        if hash.groups == Groups::Ordered && next != RowAt::NONE {
             new.depth = arena.depth(next).saturating_add(1);
         }
         let (at, size) = arena.push(new, next);
@@ -137,7 +138,7 @@ impl Table {
         self.groups.find(group_hash as u32, |_| true).unwrap_or(RowAt::NONE)
     }
 
-    /// The group's rows, in no order.
+    /// The group's rows and where they are, in no order.
     fn chain<'t>(
         &'t self,
         space: u8,
@@ -155,6 +156,16 @@ impl Table {
             }
             None
         })
+    }
+
+    /// The group's rows, in no order.
+    pub fn rows_of<'t>(
+        &'t self,
+        space: u8,
+        group: &'t [u8],
+        group_hash: u64,
+    ) -> impl Iterator<Item = Row<'t>> {
+        self.chain(space, group, group_hash).map(|(_, row)| row)
     }
 
     /// All rows, in no order that means anything.

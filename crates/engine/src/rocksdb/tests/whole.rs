@@ -22,6 +22,12 @@ fn is_whole(engine: &RocksEngine, group: u8) -> bool {
     shard.wholes.find(hash, FIXED.0, &[b'g', group]).is_some()
 }
 
+fn rests(engine: &RocksEngine, group: u8) -> bool {
+    let hash = engine.inner.hasher.group(FIXED, &[b'g', group]);
+    let shard = engine.inner.shards.read(hash::shard_of(hash)).unwrap();
+    shard.wholes.resting.has(hash, FIXED.0, &[b'g', group])
+}
+
 /// The thread that gathers has no deadline; a test that waits for it in vain fails.
 fn wait_until_whole(engine: &RocksEngine, group: u8) {
     let begun = Instant::now();
@@ -218,4 +224,119 @@ fn what_is_kept_of_a_large_group_beside_it_is_forgotten() {
     assert_eq!(value(4998).unwrap(), b"old");
     assert_eq!(value(4999), None);
     assert_eq!(scan(&engine, 2, Direction::Forward).len(), 4999);
+}
+
+#[test]
+fn a_small_group_rests_when_all_of_it_was_written_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put_many(&engine, 1, 20, b"one");
+    put_many(&engine, 2, 1, b"single");
+    put_many(&engine, 3, 600, b"many");
+    engine.write_back_now();
+    assert_eq!([1, 2, 3].map(|group| rests(&engine, group)), [true, false, false]);
+    // Nothing is read from the sorted data: neither what is there nor what is not.
+    let read = engine.begin_read(Wait::Never);
+    let misses = engine.stats().row_cache_misses;
+    assert_eq!(get_from(&read, FIXED, &key(1, 7)), Some(b"one".to_vec()));
+    assert_eq!(get_from(&read, FIXED, &key(1, 77)), None);
+    assert_eq!(engine.stats().row_cache_misses, misses);
+    // What is written does not wake it; whoever scans sees it.
+    put(&engine, FIXED, &key(1, 7), b"two");
+    put(&engine, FIXED, &key(1, 70), b"new");
+    engine.inner.freeze().unwrap();
+    put(&engine, FIXED, &key(1, 70), b"newer");
+    let mut tx = engine.begin_write(Wait::Allowed);
+    tx.delete(FIXED, &key(1, 8));
+    tx.commit().unwrap();
+    assert!(rests(&engine, 1));
+    let mut want: Pairs = (0..20).map(|number| (key(1, number), b"one".to_vec())).collect();
+    want[7].1 = b"two".to_vec();
+    want.remove(8);
+    want.push((key(1, 70), b"newer".to_vec()));
+    assert_eq!(scan(&engine, 1, Direction::Forward), want);
+    assert!(is_whole(&engine, 1) && !rests(&engine, 1));
+    // Written to for long, it rests again, and goes when it has grown.
+    for number in 0..100 {
+        put(&engine, FIXED, &key(1, 19), &[number]);
+    }
+    assert!(rests(&engine, 1));
+    for number in 100..1100 {
+        put(&engine, FIXED, &key(1, number), b"more");
+    }
+    engine.write_back_now();
+    assert!(!rests(&engine, 1));
+    let misses = engine.stats().row_cache_misses;
+    assert_eq!(get(&engine, FIXED, &key(1, 0)), Some(b"one".to_vec()), "what it held stays in memory");
+    assert_eq!(engine.stats().row_cache_misses, misses);
+    assert_eq!(scan(&engine, 1, Direction::Forward).len(), want.len() + 1000);
+}
+
+#[test]
+fn a_group_that_the_sorted_data_holds_already_does_not_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put(&engine, FIXED, &key(1, 50), b"older");
+    engine.write_back_now();
+    put_many(&engine, 1, 20, b"one");
+    engine.write_back_now();
+    assert!(!rests(&engine, 1));
+    assert_eq!(scan(&engine, 1, Direction::Forward).len(), 21);
+    // Nor does one whose rows are gone but may still be met.
+    put_many(&engine, 2, 20, b"two");
+    engine.write_back_now();
+    engine.inner.shards.forget_clean();
+    engine.delete_range(FIXED, Range { start: &[b'g', 2], end: &[b'g', 3] }).unwrap();
+    assert_eq!(scan(&engine, 2, Direction::Forward), []);
+}
+
+#[test]
+fn groups_that_rest_and_wake_say_what_a_map_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let mut random = Random::new(17);
+    let mut map = BTreeMap::new();
+    let (mut rested, mut woken) = (0, 0);
+    for step in 0..12_000 {
+        let group = random.below(12) as u8;
+        let number = random.below(40) as u32;
+        let key = key(group, number);
+        let mut tx = engine.begin_write(Wait::Allowed);
+        if random.below(3) > 0 {
+            let value = vec![b'x'; random.below(40)];
+            tx.put(FIXED, &key, &[&value]);
+            map.insert(key.clone(), value);
+        } else {
+            tx.delete(FIXED, &key);
+            map.remove(&key);
+        }
+        tx.commit().unwrap();
+        match random.below(400) {
+            0 => drop(engine.inner.freeze().unwrap()),
+            1 => engine.write_back_now(),
+            2 => drop(engine.snapshot().unwrap()),
+            // A database that has just been opened.
+            3 if random.below(4) == 0 => engine.inner.shards.forget_clean(),
+            4 if random.below(4) == 0 => {
+                let range = Range { start: &[b'g', group], end: &[b'g', group + 1] };
+                engine.delete_range(FIXED, range).unwrap();
+                map.retain(|key, _| key[1] != group);
+            }
+            _ => {}
+        }
+        let other = self::key(group, random.below(40) as u32);
+        assert_eq!(get(&engine, FIXED, &other), map.get(&other).cloned(), "step {step}");
+        if random.below(50) == 0 {
+            let did_rest = rests(&engine, group);
+            let end = [b'g', group + 1];
+            let want: Pairs = map
+                .range([b'g', group].to_vec()..end.to_vec())
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            assert_eq!(scan(&engine, group, Direction::Forward), want, "step {step}");
+            rested += usize::from(did_rest);
+            woken += usize::from(did_rest && is_whole(&engine, group));
+        }
+    }
+    assert!(rested > 20 && woken > 20, "{rested} rested, {woken} were woken");
 }

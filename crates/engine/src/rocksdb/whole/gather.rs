@@ -84,6 +84,11 @@ impl Inner {
             Ok(copied) => return Ok(copied),
             Err(worth) => worth,
         };
+        if self.wake(space, group, hash)?
+            && let Ok(copied) = self.copy_known(request, group, hash, out)?
+        {
+            return Ok(copied);
+        }
         if worth == Worth::Aside {
             self.gatherer.want(space, group);
         }
@@ -108,10 +113,25 @@ impl Inner {
         }
         let Some(group) = group::single(def, range.start, range.end) else { return Ok(None) };
         let hash = self.hasher.group(space, group);
-        let shard = self.shards.read(shard_of(hash))?;
+        let mut shard = self.shards.read(shard_of(hash))?;
+        if shard.wholes.resting.has(hash, space.0, group) {
+            drop(shard);
+            self.wake(space, group, hash)?;
+            shard = self.shards.read(shard_of(hash))?;
+        }
         let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(None) };
         let start = range.start.get(group.len()..).unwrap_or_default();
         Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, group, out)))
+    }
+
+    /// Brings a group that rests up to date; whether it is whole now.
+    fn wake(&self, space: Space, group: &[u8], hash: u64) -> Result<bool> {
+        if !self.shards.read(shard_of(hash))?.wholes.resting.has(hash, space.0, group) {
+            return Ok(false);
+        }
+        let is_whole = self.shards.write(shard_of(hash))?.wake(space, group, hash, &self.shards.budget);
+        self.shards.evict();
+        Ok(is_whole)
     }
 
     fn copy_known(

@@ -3,7 +3,9 @@
 //!
 //! They share the budget of the clean rows and leave by the same clock; one that is only written to leaves at once.
 
+mod complete;
 mod gather;
+mod resting;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,6 +14,8 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 pub use self::gather::{Copied, Gatherer};
+use self::resting::Resting;
+pub use self::resting::TakenIn;
 use super::cache::CacheBudget;
 use super::hash::RowHash;
 use super::ordered::Ordered;
@@ -39,6 +43,8 @@ const MAX_LATER: usize = 1 << 20;
 /// that was worth gathering is filled and emptied in turn.
 const IDLE_WRITES: usize = 64;
 const IDLE_TIMES: usize = 4;
+/// A small one rests sooner: it is soon awake again.
+const TINY_IDLE_WRITES: usize = 16;
 /// Groups whose scans a shard counts, about.
 const COUNTED: usize = 1024;
 /// A group with its share of the table.
@@ -104,21 +110,33 @@ impl Whole {
     }
 
     fn size(&self) -> usize {
-        let rows = match &self.state {
-            State::Gathering { .. } => 0,
-            State::Ready(rows) => rows.bytes(),
-        };
-        WHOLE_OVERHEAD_BYTES + self.group.len() + rows
+        match &self.state {
+            State::Gathering { .. } => WHOLE_OVERHEAD_BYTES + self.group.len(),
+            State::Ready(rows) => whole_size(&self.group, rows),
+        }
     }
 
     fn is_idle(&self) -> bool {
         match &self.state {
             State::Gathering { .. } => false,
             State::Ready(rows) => {
-                self.writes.load(Ordering::Relaxed) as usize > IDLE_WRITES + rows.len() * IDLE_TIMES
+                let writes = self.writes.load(Ordering::Relaxed) as usize;
+                match rows.len() {
+                    0..=TINY_ROWS => writes > TINY_IDLE_WRITES + rows.len(),
+                    many => writes > IDLE_WRITES + many * IDLE_TIMES,
+                }
             }
         }
     }
+}
+
+fn whole_size(group: &Group, rows: &Ordered) -> usize {
+    WHOLE_OVERHEAD_BYTES + group.len() + rows.bytes()
+}
+
+/// Whether a group has keys in a range. They begin with it: the least is the group itself.
+fn touches(group: &[u8], range: Range<'_>) -> bool {
+    group < range.end && (group >= range.start || range.start.starts_with(group))
 }
 
 /// What is to be done about a group that is not whole.
@@ -135,6 +153,7 @@ pub enum Worth {
 #[derive(Default)]
 pub struct Wholes {
     list: HashTable<Whole>,
+    pub resting: Resting,
     /// How often groups that are not whole were scanned: the upper bits of a hash and a count.
     counted: Box<[AtomicU32]>,
     last_number: u64,
@@ -158,9 +177,27 @@ impl Wholes {
         Some(rows)
     }
 
-    /// Some(None): the group is whole, and the row is not in it.
+    /// Brings the rows of the group of this hash closer, if one seems to be here.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) -> bool {
+        let rows = match self.list.find(hash, |whole| whole.hash == hash) {
+            Some(Whole { state: State::Ready(rows), .. }) => Some(rows),
+            _ => self.resting.find_hash(hash),
+        };
+        if let Some(rows) = rows {
+            rows.prefetch();
+        }
+        rows.is_some()
+    }
+
+    /// A row that is not dirty. Some(None): the group is in memory, and the row is not in it.
     #[inline]
     pub fn get(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
+        self.get_awake(space, key, hash).or_else(|| self.resting.get(space, key, hash))
+    }
+
+    #[inline]
+    fn get_awake(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
         if self.list.is_empty() {
             return None;
         }
@@ -175,12 +212,12 @@ impl Wholes {
 
     /// Whether a row need not be remembered as a clean one.
     pub fn holds(&self, space: u8, key: &[u8], hash: &RowHash) -> bool {
-        !self.list.is_empty()
-            && key.get(..hash.group_len).is_some_and(|group| {
-                self.list
-                    .find(hash.group, |whole| whole.is(hash.group, space, group))
-                    .is_some_and(|whole| matches!(whole.state, State::Ready(_)))
-            })
+        key.get(..hash.group_len).is_some_and(|group| {
+            self.list
+                .find(hash.group, |whole| whole.is(hash.group, space, group))
+                .is_some_and(|whole| matches!(whole.state, State::Ready(_)))
+                || self.resting.has(hash.group, space, group)
+        })
     }
 
     /// Whether nothing at all is to be done about the clean row: none of the group's is remembered.
@@ -283,7 +320,18 @@ impl Wholes {
         };
         if is_for_nothing {
             let (whole, _) = found.remove();
-            self.let_go(whole, budget);
+            self.leave(whole, budget);
+        }
+    }
+
+    /// A small group that is written to and not scanned stays, where it costs the writer nothing.
+    fn leave(&mut self, whole: Whole, budget: &CacheBudget) {
+        match whole.state {
+            State::Ready(rows) if rows.len() <= TINY_ROWS => {
+                budget.change(whole_size(&whole.group, &rows), 0);
+                self.resting.insert(whole.hash, whole.space, whole.group, rows, budget);
+            }
+            _ => self.let_go(whole, budget),
         }
     }
 
@@ -297,9 +345,25 @@ impl Wholes {
         }
     }
 
+    /// All rows that the sorted data has of a group. If it is whole already, or being gathered, it stays so.
+    fn rest(&mut self, hash: u64, space: u8, group: &[u8], rows: Ordered, budget: &CacheBudget) {
+        let is_known = self.list.find(hash, |whole| whole.is(hash, space, group)).is_some();
+        if !is_known && !self.resting.has(hash, space, group) {
+            self.resting.insert(hash, space, Group::from_slice(group), rows, budget);
+        }
+    }
+
+    /// All rows of a group that rested.
+    pub fn wake(&mut self, hash: u64, space: u8, group: &[u8], rows: Ordered, budget: &CacheBudget) {
+        if let Some(number) = self.begin(hash, space, group, budget) {
+            self.end(hash, space, group, number, Some(rows), budget);
+        }
+    }
+
     /// From now on what is written to the group is noted; the number to end it with. None when somebody gathers it already.
     fn begin(&mut self, hash: u64, space: u8, group: &[u8], budget: &CacheBudget) -> Option<u64> {
-        if self.list.find(hash, |whole| whole.is(hash, space, group)).is_some() {
+        let is_known = self.list.find(hash, |whole| whole.is(hash, space, group)).is_some();
+        if is_known || self.resting.has(hash, space, group) {
             return None;
         }
         self.last_number += 1;
@@ -370,20 +434,17 @@ impl Wholes {
         for whole in unused {
             self.let_go(whole, budget);
         }
+        self.resting.evict(budget);
     }
 
     /// Forgets the groups that have rows in a range, those being gathered too.
     pub fn forget(&mut self, space: u8, range: Range<'_>, budget: &CacheBudget) {
-        let touched = |whole: &mut Whole| {
-            // Keys of the group begin with it: the least is the group itself.
-            whole.space == space
-                && *whole.group < *range.end
-                && (*whole.group >= *range.start || range.start.starts_with(&whole.group))
-        };
+        let touched = |whole: &mut Whole| whole.space == space && touches(&whole.group, range);
         let touched: Vec<Whole> = self.list.extract_if(touched).collect();
         for whole in touched {
             self.let_go(whole, budget);
         }
+        self.resting.forget(space, range, budget);
     }
 
     #[cfg(test)]
@@ -391,6 +452,7 @@ impl Wholes {
         for whole in std::mem::take(&mut self.list) {
             self.let_go(whole, budget);
         }
+        self.resting.clear(budget);
     }
 }
 
@@ -401,7 +463,7 @@ mod tests {
     #[test]
     fn only_what_was_whole_all_the_time_is_alone() {
         let (budget, mut wholes) = (CacheBudget::default(), Wholes::default());
-        let hash = RowHash { group: 7, key: 8, group_len: 1, is_ordered: false };
+        let hash = RowHash { group: 7, key: 8, group_len: 1, groups: crate::Groups::Kept };
         let gather = |wholes: &mut Wholes| {
             let number = wholes.begin(hash.group, 0, b"g", &budget).unwrap();
             wholes.end(hash.group, 0, b"g", number, Some(Ordered::default()), &budget);
