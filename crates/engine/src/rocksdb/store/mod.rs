@@ -31,8 +31,8 @@ pub struct Store {
     db: Arc<DB>,
     dir: PathBuf,
     spaces: &'static [SpaceDef],
-    /// The options of each space's column family; files to be ingested are written with the same.
-    families: Vec<Options>,
+    /// How files of each space that are to be ingested are written.
+    writers: Vec<Options>,
     block_cache: Cache,
     read_waiting: ReadOptions,
     read_resident: ReadOptions,
@@ -69,6 +69,7 @@ impl Store {
             DB::open_cf_descriptors(&database, dir, descriptors).map_err(|error| store_error(dir, &error))?;
         let db = Arc::new(db);
         filter.attach(&db);
+        let writers = families.into_iter().map(options::ingested).collect();
 
         let read_waiting = ReadOptions::default();
         let mut read_resident = ReadOptions::default();
@@ -79,7 +80,7 @@ impl Store {
             db,
             dir: dir.to_path_buf(),
             spaces,
-            families,
+            writers,
             block_cache,
             read_waiting,
             read_resident,
@@ -180,7 +181,7 @@ impl Store {
 
     pub fn file_writer(&self, space: Space, path: &Path) -> Result<SstFileWriter<'_>> {
         let options = self
-            .families
+            .writers
             .get(usize::from(space.0))
             .ok_or_else(|| Error::Io(format!("there is no space {}", space.0)))?;
         let mut writer = SstFileWriter::create(options);

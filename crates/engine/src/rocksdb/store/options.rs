@@ -120,6 +120,13 @@ pub fn family(
     options
 }
 
+/// For files that are written to be ingested. RocksDB would compress them as it does those of the lowest level, with much
+/// work; but they come to the top, and are soon rewritten.
+pub fn ingested(mut family: Options) -> Options {
+    family.set_bottommost_compression_type(DBCompressionType::Lz4);
+    family
+}
+
 struct GroupPrefix {
     group_len: fn(&[u8]) -> usize,
     name: CString,
