@@ -23,7 +23,7 @@ pub const UNKNOWN_MACHINE_BYTES: u64 = 1024 * MIB;
 /// A smaller `maxmemory` counts as this much: the program itself needs about as much.
 pub const MIN_TOTAL_BYTES: u64 = 32 * MIB;
 /// More dirty rows only make a restart slower.
-pub const MAX_DIRTY_BYTES: u64 = 512 * MIB;
+pub const MAX_DIRTY_BYTES: u64 = 1536 * MIB;
 pub const MIN_RESERVE_PERCENT: u8 = 5;
 /// Kept for clients where `maxmemory-clients 0` sets no limit for them.
 const UNLIMITED_CLIENTS: Share = Share::Percent(10);

@@ -319,6 +319,7 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
     match rest {
         [] => cx.put(META, &row, &[head.as_slice()]),
         [only] => cx.put(META, &row, &[head.as_slice(), only]),
+        [first, second] => cx.put(META, &row, &[head.as_slice(), first, second]),
         many => {
             let parts: smallvec::SmallVec<[&[u8]; 8]> =
                 std::iter::once(head.as_slice()).chain(many.iter().copied()).collect();

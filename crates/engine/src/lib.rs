@@ -60,13 +60,9 @@ pub enum Groups {
     Ordered,
 }
 
-/// A row that [`Engine::expect`] was told of, in the engine's own terms.
+/// What [`Engine::expect`] was told of, in the engine's own terms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Expected {
-    group: u64,
-    /// None: any row of the group.
-    key: Option<u64>,
-}
+pub struct Expected(rocksdb::What);
 
 /// May a call of this transaction wait for a disk or a network?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,7 +278,7 @@ pub trait Engine: Send + Sync {
     fn expect_group(&self, _space: Space, _group: &[u8]) -> Expected {
         Expected::default()
     }
-    fn prefetch(&self, _row: Expected) {}
+    fn prefetch(&self, _what: Expected) {}
     /// O(1) in the data. May be kept for long and read from any thread; always allowed to wait.
     fn snapshot(&self) -> Result<Self::Snapshot>;
 

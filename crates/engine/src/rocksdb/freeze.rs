@@ -18,9 +18,9 @@ use super::table::set::TableSet;
 use crate::{Error, Groups, Result};
 
 /// Rows in the active tables at which these are frozen.
-const FREEZE_AT_BYTES: usize = 256 << 20;
+const FREEZE_AT_BYTES: usize = 384 << 20;
 /// Log since the last freeze at which the next one is due, so that replaying it stays short.
-const FREEZE_AT_LOG_BYTES: u64 = 256 << 20;
+const FREEZE_AT_LOG_BYTES: u64 = 768 << 20;
 /// Sealed sets of the current unit from which on they are joined; each costs a lookup on the way to a clean row.
 const SETS_BEFORE_JOIN: usize = 4;
 const LOOK_ROUND: Duration = Duration::from_millis(500);

@@ -69,6 +69,16 @@ pub struct OpenOptions {
     pub truncate_damaged_log: bool,
 }
 
+/// What [`Expected`] stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum What {
+    #[default]
+    Nothing,
+    Row(RowHash),
+    /// A group that may be whole, by its hash.
+    Group(u64),
+}
+
 /// One open database directory.
 pub struct RocksEngine {
     inner: Arc<Inner>,
@@ -258,22 +268,25 @@ impl Engine for RocksEngine {
 
     #[inline]
     fn expect(&self, space: Space, key: &[u8]) -> Expected {
-        let Ok(def) = self.inner.def(space) else { return Expected::default() };
-        let RowHash { group, key, .. } = self.inner.hasher.row(def, space, key);
-        self.inner.shards.expect(group, key);
-        Expected { group, key: Some(key) }
+        let Ok(def) = self.inner.def(space) else { return Expected(What::Nothing) };
+        let hash = self.inner.hasher.row(def, space, key);
+        self.inner.shards.expect(hash.group, hash.key);
+        Expected(What::Row(hash))
     }
 
     #[inline]
     fn expect_group(&self, space: Space, group: &[u8]) -> Expected {
-        Expected { group: self.inner.hasher.group(space, group), key: None }
+        let hash = self.inner.hasher.group(space, group);
+        self.inner.shards.expect_group(hash);
+        Expected(What::Group(hash))
     }
 
     #[inline]
-    fn prefetch(&self, Expected { group, key }: Expected) {
-        match key {
-            Some(key) => self.inner.shards.prefetch(group, key),
-            None => self.inner.shards.prefetch_group(group),
+    fn prefetch(&self, Expected(what): Expected) {
+        match what {
+            What::Nothing => {}
+            What::Row(hash) => self.inner.shards.prefetch(&hash),
+            What::Group(hash) => self.inner.shards.prefetch_group(hash),
         }
     }
 

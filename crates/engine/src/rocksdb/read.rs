@@ -122,7 +122,7 @@ impl Inner {
                 self.shards.expect(later.group, later.key);
             }
             if let Some(later) = hashes.get(index + LOOK_AHEAD / 2) {
-                self.shards.prefetch(later.group, later.key);
+                self.shards.prefetch(later);
             }
             let start = bytes.len();
             let known = match own.and_then(|own| own.get(space.0, key, hash)) {

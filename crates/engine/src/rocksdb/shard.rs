@@ -146,27 +146,38 @@ impl Shards {
         let lock = self.list.get(shard_of(group_hash));
         if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
             shard.active.expect(key_hash);
+            shard.frozen.iter().for_each(|table| table.expect(key_hash));
         }
     }
 
-    /// Brings the row that has this hash closer, if one has it.
+    /// Brings a row closer if there seems to be one.
     #[inline]
-    pub fn prefetch(&self, group_hash: u64, key_hash: u64) {
-        let lock = self.list.get(shard_of(group_hash));
+    pub fn prefetch(&self, hash: &RowHash) {
+        let lock = self.list.get(shard_of(hash.group));
         let Some(shard) = lock.and_then(|lock| lock.try_read()) else { return };
-        let is_dirty =
-            shard.active.prefetch(key_hash) || shard.frozen.iter().any(|table| table.prefetch(key_hash));
-        if !is_dirty && !shard.wholes.prefetch(group_hash) {
-            shard.cache.prefetch(key_hash);
+        let is_found = shard.active.prefetch(hash.key)
+            || shard.frozen.iter().any(|table| table.prefetch(hash.key))
+            || (hash.groups == Groups::Kept && shard.wholes.prefetch(hash.group));
+        if !is_found {
+            shard.cache.prefetch(hash.key);
+        }
+    }
+
+    /// Brings what a search for a group that is whole begins with closer.
+    #[inline]
+    pub fn expect_group(&self, hash: u64) {
+        let lock = self.list.get(shard_of(hash));
+        if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
+            shard.wholes.expect(hash);
         }
     }
 
     /// Brings the rows of a group that is whole closer.
     #[inline]
-    pub fn prefetch_group(&self, group_hash: u64) {
-        let lock = self.list.get(shard_of(group_hash));
+    pub fn prefetch_group(&self, hash: u64) {
+        let lock = self.list.get(shard_of(hash));
         if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
-            shard.wholes.prefetch(group_hash);
+            shard.wholes.prefetch(hash);
         }
     }
 

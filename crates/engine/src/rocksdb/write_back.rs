@@ -17,6 +17,8 @@ use crate::{Error, Result, Space};
 
 /// Below this a unit goes in as one batch: a file for each space would be mostly overhead.
 const BATCH_BYTES: usize = 4 << 20;
+/// Steps back behind requests, which slow down by themselves when it falls behind.
+const NICE: i32 = 4;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 const STALL_ROUND: Duration = Duration::from_millis(10);
 const IDLE_ROUND: Duration = Duration::from_secs(10);
@@ -41,6 +43,8 @@ impl Steps {
 
 impl Inner {
     pub(super) fn run_write_back(&self) {
+        // Refused only where it is not wanted, as in a container with priorities of its own.
+        let _ = rustix::process::nice(NICE);
         while !self.background.is_ending.load(Ordering::Acquire) {
             let next = self.units.lock().queue.front().cloned();
             let Some(unit) = next else {

@@ -17,7 +17,7 @@ pub use self::gather::{Copied, Gatherer};
 use self::resting::Resting;
 pub use self::resting::TakenIn;
 use super::cache::CacheBudget;
-use super::hash::RowHash;
+use super::hash::{RowHash, prefetch_line};
 use super::ordered::Ordered;
 use crate::Range;
 
@@ -175,6 +175,16 @@ impl Wholes {
         whole.used.store(true, Ordering::Relaxed);
         whole.writes.store(0, Ordering::Relaxed);
         Some(rows)
+    }
+
+    /// Brings what a search for a group of this hash comes to first closer.
+    #[inline]
+    pub fn expect(&self, hash: u64) {
+        let _none = self.list.find(hash, |whole| {
+            prefetch_line(whole);
+            false
+        });
+        self.resting.expect(hash);
     }
 
     /// Brings the rows of the group of this hash closer, if one seems to be here.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hashbrown::HashTable;
 
 use super::super::cache::CacheBudget;
-use super::super::hash::RowHash;
+use super::super::hash::{RowHash, prefetch_line};
 use super::super::ordered::Ordered;
 use super::{Group, SMALL_BYTES, touches};
 use crate::Range;
@@ -59,6 +59,14 @@ impl Resting {
 
     pub fn has(&self, hash: u64, space: u8, group: &[u8]) -> bool {
         self.find(hash, space, group).is_some()
+    }
+
+    #[inline]
+    pub fn expect(&self, hash: u64) {
+        let _none = self.list.find(hash, |rest| {
+            prefetch_line(rest);
+            false
+        });
     }
 
     /// The rows of the group of this hash, if one seems to be here.
