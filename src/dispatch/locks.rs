@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use smallvec::SmallVec;
 
 use crate::encoding::slot;
 use crate::keyspace::{STRIPES, stripe_of};
@@ -73,24 +72,39 @@ impl StripeSet {
     }
 }
 
+/// A stripe that is held.
+enum Guard<'a> {
+    Shared(#[allow(dead_code)] RwLockReadGuard<'a, ()>), // kept for its drop
+    Exclusive(#[allow(dead_code)] RwLockWriteGuard<'a, ()>),
+}
+
 /// Held stripes, released on drop.
 #[derive(Default)]
 pub struct Held<'a> {
-    shared: SmallVec<[(u16, RwLockReadGuard<'a, ()>); 1]>,
-    exclusive: SmallVec<[(u16, RwLockWriteGuard<'a, ()>); 1]>,
+    /// Most commands have one.
+    first: Option<(u16, Guard<'a>)>,
+    others: Vec<(u16, Guard<'a>)>,
     /// Somebody else held one of them.
     waited: bool,
 }
 
-impl Held<'_> {
+impl<'a> Held<'a> {
+    #[inline]
+    fn add(&mut self, stripe: u16, guard: Guard<'a>) {
+        match self.first {
+            None => self.first = Some((stripe, guard)),
+            Some(_) => self.others.push((stripe, guard)),
+        }
+    }
+
     pub fn waited(&self) -> bool {
         self.waited
     }
 
     /// Releases the other stripes.
     pub fn keep_only(&mut self, stripes: &StripeSet) {
-        self.shared.retain(|(stripe, _)| stripes.contains(*stripe));
-        self.exclusive.retain(|(stripe, _)| stripes.contains(*stripe));
+        self.first.take_if(|(stripe, _)| !stripes.contains(*stripe));
+        self.others.retain(|(stripe, _)| stripes.contains(*stripe));
     }
 }
 
@@ -102,6 +116,7 @@ impl Default for Locks {
 
 impl Locks {
     /// Locks one stripe; None when patience ends.
+    #[inline]
     pub fn one(&self, stripe: u16, mode: Mode, patience: Patience) -> Option<Held<'_>> {
         let mut held = Held::default();
         self.add(&mut held, stripe, mode, patience).then_some(held)
@@ -113,28 +128,34 @@ impl Locks {
         stripes.iter().all(|stripe| self.add(&mut held, stripe, mode, patience)).then_some(held)
     }
 
+    #[inline]
     fn add<'a>(&'a self, held: &mut Held<'a>, stripe: u16, mode: Mode, patience: Patience) -> bool {
         let Some(lock) = self.stripes.get(usize::from(stripe)) else { return false };
-        match mode {
-            Mode::Shared => {
-                let guard = lock.try_read().or_else(|| {
-                    held.waited = true;
-                    wait(patience, || lock.try_read(), |t| lock.try_read_for(t), || lock.read())
-                });
-                guard.map(|guard| held.shared.push((stripe, guard))).is_some()
-            }
-            Mode::Exclusive => {
-                let guard = lock.try_write().or_else(|| {
-                    held.waited = true;
-                    wait(patience, || lock.try_write(), |t| lock.try_write_for(t), || lock.write())
-                });
-                guard.map(|guard| held.exclusive.push((stripe, guard))).is_some()
-            }
-        }
+        let guard = match mode {
+            Mode::Shared => lock.try_read().map(Guard::Shared),
+            Mode::Exclusive => lock.try_write().map(Guard::Exclusive),
+        };
+        let guard = guard.or_else(|| {
+            held.waited = true;
+            wait_for(lock, mode, patience)
+        });
+        guard.map(|guard| held.add(stripe, guard)).is_some()
     }
 }
 
 /// For a lock that somebody else holds.
+#[cold]
+fn wait_for(lock: &RwLock<()>, mode: Mode, patience: Patience) -> Option<Guard<'_>> {
+    match mode {
+        Mode::Shared => wait(patience, || lock.try_read(), |time| lock.try_read_for(time), || lock.read())
+            .map(Guard::Shared),
+        Mode::Exclusive => {
+            wait(patience, || lock.try_write(), |time| lock.try_write_for(time), || lock.write())
+                .map(Guard::Exclusive)
+        }
+    }
+}
+
 fn wait<G>(
     patience: Patience,
     attempt: impl Fn() -> Option<G>,

@@ -143,8 +143,8 @@ fn rpush(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 }
 
 fn push(cx: &mut WriteCx<'_>, mut args: Args<'_>, end: End) -> Result<Reply> {
-    let list = List::open_or_create(cx, args.key()?)?;
-    push_to(cx, list, args, end)
+    let mut list = List::open_or_create(cx, args.key()?)?;
+    push_to(cx, &mut list, args, end)
 }
 
 fn lpushx(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
@@ -158,11 +158,11 @@ fn rpushx(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn push_existing(cx: &mut WriteCx<'_>, mut args: Args<'_>, end: End) -> Result<Reply> {
     match List::open(cx, args.key()?)? {
         None => Ok(Reply::Integer(0)),
-        Some(list) => push_to(cx, list, args, end),
+        Some(mut list) => push_to(cx, &mut list, args, end),
     }
 }
 
-fn push_to(cx: &mut WriteCx<'_>, mut list: List<'_>, args: Args<'_>, end: End) -> Result<Reply> {
+fn push_to(cx: &mut WriteCx<'_>, list: &mut List<'_>, args: Args<'_>, end: End) -> Result<Reply> {
     cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
     cx.env.light_or_offload(args.words().bytes(), Env::LIGHT_BYTES)?;
     for value in args.rest() {

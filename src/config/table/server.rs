@@ -72,7 +72,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk; nothing is evicted."),
     Opt::new(Memory, "memory-dirty-percent", PERCENT, "25")
         .field(at!(memory_dirty_percent))
-        .help("Part of `maxmemory` for rows that are logged but not yet in the sorted data (at most 512mb)."),
+        .help("Part of `maxmemory` for rows that are logged but not yet in the sorted data (at most 1.5gb)."),
     Opt::new(Memory, "memory-row-cache-percent", PERCENT, "25")
         .field(at!(memory_row_cache_percent))
         .help("Part of `maxmemory` for hot rows; what a cap leaves over from the other parts is added."),

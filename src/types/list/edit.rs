@@ -141,7 +141,7 @@ impl List<'_> {
         self.save(cx)
     }
 
-    fn save_if(self, cx: &mut WriteCx<'_>, changed: bool) -> Result<()> {
+    fn save_if(mut self, cx: &mut WriteCx<'_>, changed: bool) -> Result<()> {
         if changed { self.save(cx) } else { Ok(()) }
     }
 

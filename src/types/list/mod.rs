@@ -53,10 +53,12 @@ impl<'k> List<'k> {
     }
 
     /// For writing commands. None where there is no such key.
+    #[inline]
     pub fn open(cx: &mut impl View, key: &'k [u8]) -> Result<Option<List<'k>>> {
         Collection::open(cx, key, Kind::List)?.map(List::of).transpose()
     }
 
+    #[inline]
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8]) -> Result<List<'k>> {
         List::of(Collection::open_or_create(cx, key, Kind::List)?)
     }
@@ -66,6 +68,7 @@ impl<'k> List<'k> {
         Collection::of(cx, found, Kind::List)?.map(List::of).transpose()
     }
 
+    #[inline]
     fn of(rows: Collection<'k>) -> Result<List<'k>> {
         let head = if rows.is_fresh() { MIDDLE } else { read_head(rows.own())? };
         Ok(List { rows, head })
@@ -159,7 +162,7 @@ impl List<'_> {
     }
 
     /// Puts the metadata. The key goes with its last element.
-    pub fn save(mut self, cx: &mut WriteCx<'_>) -> Result<()> {
+    pub fn save(&mut self, cx: &mut WriteCx<'_>) -> Result<()> {
         self.rows.set_own(&self.head.to_be_bytes());
         self.rows.save(cx)
     }

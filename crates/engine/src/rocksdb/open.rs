@@ -9,6 +9,7 @@
 //! ingest/   files on their way into RocksDB; nothing in here survives a start
 //! ```
 
+use std::collections::VecDeque;
 use std::fs::{self, File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -83,12 +84,17 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         spaces: options.spaces,
         steps: &steps,
         freeze_at: freeze_at(options.memory.dirty_bytes),
+        queue_bytes: options.memory.dirty_bytes / 2,
+        queue: VecDeque::new(),
+        queued_bytes: 0,
+        last_number: 0,
         segments: Vec::new(),
         bytes: 0,
     };
     let replayed =
         replay::replay(&*files, &log_dir(&dir), applied, options.truncate_damaged_log, &mut recovery)?;
-    let Recovery { segments, bytes, .. } = recovery;
+    let Recovery { segments, bytes, queue, queued_bytes, last_number, .. } = recovery;
+    let done_number = last_number - queue.len() as u64;
     if is_new {
         write_format(&*files, &dir)?;
         let marker = creating_file(&dir);
@@ -103,6 +109,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
             next_lsn: replayed.end.lsn + 1,
             next_sequence: replayed.next_sequence,
             unit: segments,
+            queued: queue.iter().flat_map(|unit| &unit.segments).cloned().collect(),
         },
     );
     // The first commit finds its segment there.
@@ -119,12 +126,12 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         log,
         store: Arc::new(store),
         // Replayed rows are in the active tables: the first snapshot has something to seal.
-        units: Mutex::new(Units { sealed_to: u64::MAX, ..Units::default() }),
+        units: Mutex::new(Units { sealed_to: u64::MAX, done_number, queue, last_number, ..Units::default() }),
         unit_done: Condvar::new(),
         write_back_turn: Mutex::new(()),
         active_bytes: AtomicUsize::new(bytes),
         ordering: Mutex::new(()),
-        frozen_bytes: AtomicUsize::new(0),
+        frozen_bytes: AtomicUsize::new(queued_bytes),
         dirty_limit: AtomicUsize::new(options.memory.dirty_bytes),
         freeze_at_bytes: AtomicUsize::new(freeze_at(options.memory.dirty_bytes)),
         retirements: AtomicU64::new(0),
@@ -226,7 +233,8 @@ fn empty_ingest_dir(dir: &Path) -> Result<()> {
     fs::create_dir(&path).map_err(|error| io_error("creating", &path, &error))
 }
 
-/// Takes the replayed rows into the tables, and from there into the sorted data when they become too many.
+/// Takes the replayed rows into the tables, in units that are written back once the engine is open. When these become too
+/// many, they are written back at once.
 struct Recovery<'r> {
     files: &'r dyn Files,
     dir: &'r Path,
@@ -236,6 +244,11 @@ struct Recovery<'r> {
     spaces: &'static [SpaceDef],
     steps: &'r Steps,
     freeze_at: usize,
+    /// What may wait for write-back.
+    queue_bytes: usize,
+    queue: VecDeque<Arc<Unit>>,
+    queued_bytes: usize,
+    last_number: u64,
     /// Segments whose rows are in the active tables.
     segments: Vec<Arc<Segment>>,
     bytes: usize,
@@ -261,15 +274,33 @@ impl replay::Sink for Recovery<'_> {
             return Ok(());
         }
         let segments = std::mem::take(&mut self.segments);
-        let unit =
-            Unit { number: 0, sets: self.shards.seal().into_iter().collect(), segments, end, mark: None };
-        let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store);
-        write_unit(self.store, &ingest_dir(self.dir), &sorted, &unit, self.steps)?;
-        self.shards.retire(&unit.sets, &|space, key| match self.spaces.get(usize::from(space)) {
-            Some(def) => self.hasher.row(def, Space(space), key),
-            None => self.hasher.row(&NO_SPACE, Space(space), key),
-        });
+        let sets: Vec<_> = self.shards.seal().into_iter().collect();
         self.bytes = 0;
+        self.queued_bytes += sets.iter().map(|set| set.bytes).sum::<usize>();
+        self.last_number += 1;
+        self.queue.push_back(Arc::new(Unit { number: self.last_number, sets, segments, end, mark: None }));
+        while self.queued_bytes > self.queue_bytes
+            && let Some(unit) = self.queue.pop_front()
+        {
+            self.write_back(&unit)?;
+        }
+        Ok(())
+    }
+}
+
+impl Recovery<'_> {
+    fn write_back(&mut self, unit: &Unit) -> Result<()> {
+        let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store);
+        write_unit(self.store, &ingest_dir(self.dir), &sorted, unit, self.steps)?;
+        self.shards.retire(
+            &unit.sets,
+            unit.number,
+            &|space, key| match self.spaces.get(usize::from(space)) {
+                Some(def) => self.hasher.row(def, Space(space), key),
+                None => self.hasher.row(&NO_SPACE, Space(space), key),
+            },
+        );
+        self.queued_bytes -= unit.sets.iter().map(|set| set.bytes).sum::<usize>();
         for segment in &unit.segments {
             self.files.remove(&segment.path).map_err(|error| io_error("removing", &segment.path, &error))?;
         }

@@ -77,8 +77,15 @@ impl Shard {
     }
 
     /// A row has become a clean one.
-    fn retire(&mut self, row: &Row<'_>, hash: &RowHash, budget: &CacheBudget, rehash: &Rehash<'_>) {
-        let taken_in = self.wholes.resting.take_in(row.space, row.key, hash, row.value, budget);
+    fn retire(
+        &mut self,
+        row: &Row<'_>,
+        hash: &RowHash,
+        unit: u64,
+        budget: &CacheBudget,
+        rehash: &Rehash<'_>,
+    ) {
+        let taken_in = self.wholes.resting.take_in(row, hash, unit, budget);
         if let TakenIn::Outgrown(rows) = &taken_in {
             let mut key = row.key.get(..hash.group_len).unwrap_or_default().to_vec();
             rows.walk(&[], None, Direction::Forward, &mut |rest, value| {
@@ -221,7 +228,7 @@ impl Shards {
     }
 
     /// The sorted data holds these rows now: they become clean ones, in small steps, and the tables go.
-    pub fn retire(&self, sets: &[Arc<TableSet>], rehash: &Rehash<'_>) {
+    pub fn retire(&self, sets: &[Arc<TableSet>], unit: u64, rehash: &Rehash<'_>) {
         let mut step: Vec<(Row<'_>, RowHash)> = Vec::with_capacity(ROWS_PER_STEP);
         for (index, lock) in self.list.iter().enumerate() {
             if sets.iter().all(|set| set.table(index).is_none()) {
@@ -250,7 +257,7 @@ impl Shards {
                     }
                     let mut shard = lock.write();
                     for (row, hash) in &step {
-                        shard.retire(row, hash, &self.budget, rehash);
+                        shard.retire(row, hash, unit, &self.budget, rehash);
                     }
                     drop(shard);
                     self.evict();

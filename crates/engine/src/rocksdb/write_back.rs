@@ -98,9 +98,9 @@ impl Inner {
             self.retirements.fetch_add(1, Ordering::SeqCst);
         }
         self.is_stuck.store(false, Ordering::Relaxed);
-        self.keep_complete(complete, &sorted);
+        self.keep_complete(complete, &sorted, unit.number);
         drop(sorted);
-        self.shards.retire(&unit.sets, &|space, key| self.rehash(space, key));
+        self.shards.retire(&unit.sets, unit.number, &|space, key| self.rehash(space, key));
         let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
         self.frozen_bytes.fetch_sub(bytes, Ordering::Relaxed);
         unit.sets.iter().for_each(|set| set.count_as_held(self.shards.budget.held()));

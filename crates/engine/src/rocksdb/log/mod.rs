@@ -96,12 +96,17 @@ pub struct Resume {
     pub next_sequence: u64,
     /// Replayed segments whose rows are in the tables and not yet written back.
     pub unit: Vec<Arc<Segment>>,
+    /// Those of older units, which wait to be written back.
+    pub queued: Vec<Arc<Segment>>,
 }
 
 impl Log {
     pub fn new(files: Arc<dyn Files>, dir: &Path, durability: Durability, resume: Resume) -> Log {
-        let unit_bytes = resume.unit.iter().map(|segment| segment.bytes()).sum();
-        let live_segments = resume.unit.len() as u64;
+        let bytes_of =
+            |segments: &[Arc<Segment>]| segments.iter().map(|segment| segment.bytes()).sum::<u64>();
+        let unit_bytes = bytes_of(&resume.unit);
+        let live_bytes = unit_bytes + bytes_of(&resume.queued);
+        let live_segments = (resume.unit.len() + resume.queued.len()) as u64;
         Log {
             files,
             dir: dir.to_path_buf(),
@@ -135,7 +140,7 @@ impl Log {
             last_sync_micros: AtomicU64::new(0),
             unit_bytes: AtomicU64::new(unit_bytes),
             live_segments: AtomicU64::new(live_segments),
-            live_bytes: AtomicU64::new(unit_bytes),
+            live_bytes: AtomicU64::new(live_bytes),
         }
     }
 
@@ -434,7 +439,8 @@ mod tests {
     }
 
     fn log(dir: &Path) -> Log {
-        let resume = Resume { position: 0, next_lsn: 1, next_sequence: 1, unit: Vec::new() };
+        let resume =
+            Resume { position: 0, next_lsn: 1, next_sequence: 1, unit: Vec::new(), queued: Vec::new() };
         Log::new(Arc::new(OsFiles), dir, Durability::Always, resume)
     }
 

@@ -56,7 +56,7 @@ impl Inner {
     }
 
     /// Keeps them. The unit's rows are in the sorted data, and its tables still in the shards.
-    pub(in super::super) fn keep_complete(&self, complete: Complete, sorted: &SortedRows<'_>) {
+    pub(in super::super) fn keep_complete(&self, complete: Complete, sorted: &SortedRows<'_>, unit: u64) {
         for (index, groups) in complete.shards.into_iter().enumerate() {
             for Group { space, hash, rows } in groups {
                 let run = sorted.spaces.get(usize::from(space.0)).and_then(|all| all.get(rows));
@@ -72,7 +72,7 @@ impl Inner {
                     continue;
                 }
                 let Ok(mut shard) = self.shards.write(index) else { return };
-                shard.wholes.rest(hash, space.0, group, kept, &self.shards.budget);
+                shard.wholes.rest((hash, space.0, group), kept, unit, &self.shards.budget);
                 drop(shard);
                 self.shards.evict();
             }

@@ -339,7 +339,7 @@ impl Wholes {
         match whole.state {
             State::Ready(rows) if rows.len() <= TINY_ROWS => {
                 budget.change(whole_size(&whole.group, &rows), 0);
-                self.resting.insert(whole.hash, whole.space, whole.group, rows, budget);
+                self.resting.insert((whole.hash, whole.space, whole.group), rows, None, budget);
             }
             _ => self.let_go(whole, budget),
         }
@@ -356,10 +356,16 @@ impl Wholes {
     }
 
     /// All rows that the sorted data has of a group. If it is whole already, or being gathered, it stays so.
-    fn rest(&mut self, hash: u64, space: u8, group: &[u8], rows: Ordered, budget: &CacheBudget) {
+    fn rest(
+        &mut self,
+        (hash, space, group): (u64, u8, &[u8]),
+        rows: Ordered,
+        unit: u64,
+        budget: &CacheBudget,
+    ) {
         let is_known = self.list.find(hash, |whole| whole.is(hash, space, group)).is_some();
         if !is_known && !self.resting.has(hash, space, group) {
-            self.resting.insert(hash, space, Group::from_slice(group), rows, budget);
+            self.resting.insert((hash, space, Group::from_slice(group)), rows, Some(unit), budget);
         }
     }
 

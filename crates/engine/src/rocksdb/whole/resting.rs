@@ -9,11 +9,14 @@ use hashbrown::HashTable;
 use super::super::cache::CacheBudget;
 use super::super::hash::{RowHash, prefetch_line};
 use super::super::ordered::Ordered;
+use super::super::table::arena::Row;
 use super::{Group, SMALL_BYTES, touches};
 use crate::Range;
 
 /// One that has grown beyond this is no longer kept.
 const MOST_ROWS: usize = 512;
+/// Those that go at once, while the shard is locked.
+const EVICTED: usize = 256;
 /// A group with its share of the table.
 const OVERHEAD_BYTES: usize = 150;
 
@@ -23,6 +26,8 @@ struct Rest {
     group: Group,
     /// For every key that has no dirty row: what the sorted data holds.
     rows: Ordered,
+    /// The unit of write-back that brought all of them.
+    unit: Option<u64>,
     used: AtomicBool,
 }
 
@@ -90,8 +95,14 @@ impl Resting {
     }
 
     /// The group is not here yet.
-    pub fn insert(&mut self, hash: u64, space: u8, group: Group, rows: Ordered, budget: &CacheBudget) {
-        let rest = Rest { hash, space, group, rows, used: AtomicBool::new(true) };
+    pub fn insert(
+        &mut self,
+        (hash, space, group): (u64, u8, Group),
+        rows: Ordered,
+        unit: Option<u64>,
+        budget: &CacheBudget,
+    ) {
+        let rest = Rest { hash, space, group, rows, unit, used: AtomicBool::new(true) };
         budget.change(0, rest.size());
         self.list.insert_unique(hash, rest, |rest| rest.hash);
     }
@@ -103,15 +114,9 @@ impl Resting {
         Some(rest.rows)
     }
 
-    /// A row is in the sorted data now, or gone from it.
-    pub fn take_in(
-        &mut self,
-        space: u8,
-        key: &[u8],
-        hash: &RowHash,
-        value: Option<&[u8]>,
-        budget: &CacheBudget,
-    ) -> TakenIn {
+    /// A unit has brought a row to the sorted data, or taken it away there.
+    pub fn take_in(&mut self, row: &Row<'_>, hash: &RowHash, unit: u64, budget: &CacheBudget) -> TakenIn {
+        let Row { space, key, value, .. } = *row;
         if self.list.is_empty() {
             return TakenIn::No;
         }
@@ -119,11 +124,12 @@ impl Resting {
         let found = self.list.find_entry(hash.group, |rest| rest.is(hash.group, space, group));
         let Ok(mut found) = found else { return TakenIn::No };
         let rest = found.get_mut();
-        if rest.rows.get(key) != value {
-            let before = rest.size();
-            rest.rows.set(key, value);
-            budget.change(before, rest.size());
+        if rest.unit == Some(unit) {
+            return TakenIn::Yes;
         }
+        let before = rest.size();
+        rest.rows.set(key, value);
+        budget.change(before, rest.size());
         if rest.rows.len() > MOST_ROWS || rest.rows.bytes() > SMALL_BYTES {
             let (rest, _) = found.remove();
             budget.change(rest.size(), 0);
@@ -132,10 +138,10 @@ impl Resting {
         TakenIn::Yes
     }
 
-    /// One round of the clock: those not used since the last one go.
+    /// One round of the clock: some of those not used since the last one go.
     pub fn evict(&mut self, budget: &CacheBudget) {
         let unused = |rest: &mut Rest| !std::mem::replace(rest.used.get_mut(), false);
-        self.list.extract_if(unused).for_each(|rest| budget.change(rest.size(), 0));
+        self.list.extract_if(unused).take(EVICTED).for_each(|rest| budget.change(rest.size(), 0));
     }
 
     pub fn forget(&mut self, space: u8, range: Range<'_>, budget: &CacheBudget) {
