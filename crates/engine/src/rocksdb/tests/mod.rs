@@ -9,6 +9,7 @@ mod long;
 mod model;
 mod moving;
 pub mod random;
+mod replay;
 mod tombstones;
 mod whole;
 
