@@ -48,6 +48,20 @@ fn put_many(engine: &RocksEngine, group: u8, count: u32, value: &[u8]) {
     tx.commit().unwrap();
 }
 
+/// Puts or deletes a row, here and in the map.
+fn change(engine: &RocksEngine, random: &mut Random, map: &mut BTreeMap<Vec<u8>, Vec<u8>>, key: &[u8]) {
+    let mut tx = engine.begin_write(Wait::Allowed);
+    if random.below(3) > 0 {
+        let value = vec![b'x'; random.below(40)];
+        tx.put(FIXED, key, &[&value]);
+        map.insert(key.to_vec(), value);
+    } else {
+        tx.delete(FIXED, key);
+        map.remove(key);
+    }
+    tx.commit().unwrap();
+}
+
 #[test]
 fn a_small_group_is_whole_once_scanned_and_stays_true() {
     let dir = tempfile::tempdir().unwrap();
@@ -57,16 +71,7 @@ fn a_small_group_is_whole_once_scanned_and_stays_true() {
     let mut seen_whole = 0;
     for step in 0..4000 {
         let key = key(1, random.below(60) as u32);
-        let mut tx = engine.begin_write(Wait::Allowed);
-        if random.below(3) > 0 {
-            let value = vec![b'x'; random.below(40)];
-            tx.put(FIXED, &key, &[&value]);
-            map.insert(key.clone(), value);
-        } else {
-            tx.delete(FIXED, &key);
-            map.remove(&key);
-        }
-        tx.commit().unwrap();
+        change(&engine, &mut random, &mut map, &key);
         match step % 500 {
             100 => drop(engine.inner.freeze().unwrap()),
             200 => engine.write_back_now(),
@@ -301,16 +306,7 @@ fn groups_that_rest_and_wake_say_what_a_map_says() {
         let group = random.below(12) as u8;
         let number = random.below(40) as u32;
         let key = key(group, number);
-        let mut tx = engine.begin_write(Wait::Allowed);
-        if random.below(3) > 0 {
-            let value = vec![b'x'; random.below(40)];
-            tx.put(FIXED, &key, &[&value]);
-            map.insert(key.clone(), value);
-        } else {
-            tx.delete(FIXED, &key);
-            map.remove(&key);
-        }
-        tx.commit().unwrap();
+        change(&engine, &mut random, &mut map, &key);
         match random.below(400) {
             0 => drop(engine.inner.freeze().unwrap()),
             1 => engine.write_back_now(),
