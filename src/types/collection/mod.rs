@@ -276,8 +276,8 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// Puts the member; whether it is new.
-    #[inline]
+    /// Puts the member, whether it is there or not; whether it is new. Types look at what was there and put it themselves.
+    #[cfg(test)]
     pub fn put(&mut self, cx: &mut WriteCx<'_>, member: &[u8], value: &[&[u8]]) -> Result<bool> {
         let knows_none = self.holds_nothing();
         self.member_row(&cx.env, member);
@@ -298,7 +298,7 @@ impl Collection<'_> {
         Ok(is_new)
     }
 
-    /// As [`Collection::put`] where it is known whether the member is there.
+    /// Puts a member of which it is known whether it is there.
     #[inline]
     pub fn put_known(&mut self, cx: &mut WriteCx<'_>, member: &[u8], value: &[&[u8]], is_new: bool) {
         self.member_row(&cx.env, member);

@@ -114,7 +114,8 @@ impl Inner {
         let Some(group) = group::single(def, range.start, range.end) else { return Ok(None) };
         let hash = self.hasher.group(space, group);
         let mut shard = self.shards.read(shard_of(hash))?;
-        if shard.wholes.resting.has(hash, space.0, group) {
+        if shard.wholes.find(hash, space.0, group).is_none() && shard.wholes.resting.has(hash, space.0, group)
+        {
             drop(shard);
             self.wake(space, group, hash)?;
             shard = self.shards.read(shard_of(hash))?;

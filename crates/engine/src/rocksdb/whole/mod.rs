@@ -337,7 +337,7 @@ impl Wholes {
     /// A small group that is written to and not scanned stays, where it costs the writer nothing.
     fn leave(&mut self, whole: Whole, budget: &CacheBudget) {
         match whole.state {
-            State::Ready(rows) if rows.len() <= TINY_ROWS => {
+            State::Ready(rows) if rows.len() <= TINY_ROWS && rows.bytes() <= SMALL_BYTES => {
                 budget.change(whole_size(&whole.group, &rows), 0);
                 self.resting.insert((whole.hash, whole.space, whole.group), rows, None, budget);
             }
@@ -494,5 +494,24 @@ mod tests {
         assert!(!wholes.holds_alone(0, b"gk", &hash));
         wholes.set_alone(hash.group, 0, b"g", second);
         assert!(wholes.holds_alone(0, b"gk", &hash));
+    }
+
+    #[test]
+    fn what_is_only_written_to_rests_if_it_is_small() {
+        let hash = RowHash { group: 7, key: 8, group_len: 1, groups: crate::Groups::Kept };
+        for (value_len, rests) in [(100, true), (SMALL_BYTES, false)] {
+            let (budget, mut wholes) = (CacheBudget::default(), Wholes::default());
+            let mut rows = Ordered::default();
+            rows.push_last(b"k", &vec![1; value_len]);
+            wholes.wake(hash.group, 0, b"g", rows, &budget);
+            for number in 0..100 {
+                wholes.commit(0, b"gl", &hash, Some(&[number]), &budget);
+            }
+            assert!(wholes.is_empty());
+            assert_eq!(wholes.resting.has(hash.group, 0, b"g"), rests);
+            assert_eq!(wholes.gone.len(), usize::from(!rests), "it is freed without a lock");
+            wholes.clear(&budget);
+            assert_eq!(budget.used(), 0);
+        }
     }
 }
