@@ -51,6 +51,14 @@ impl<'f> Iterator for Iter<'f> {
 }
 
 impl Few {
+    pub fn roomy() -> Few {
+        Few { bytes: Vec::with_capacity(MOST_BYTES), rows: 0 }
+    }
+
+    pub fn fit(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
     pub fn len(&self) -> usize {
         self.rows
     }

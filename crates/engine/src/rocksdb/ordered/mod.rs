@@ -38,6 +38,17 @@ pub struct Part<'a> {
 }
 
 impl Ordered {
+    /// For rows that come at once: they have room without being moved. [`Ordered::fit`] gives back what they did not need.
+    pub fn roomy() -> Ordered {
+        Ordered { form: Form::Few(Few::roomy()) }
+    }
+
+    pub fn fit(&mut self) {
+        if let Form::Few(rows) = &mut self.form {
+            rows.fit();
+        }
+    }
+
     pub fn len(&self) -> usize {
         match &self.form {
             Form::Few(rows) => rows.len(),

@@ -259,7 +259,8 @@ pub struct Chunk<'r> {
 }
 
 impl<'r> Chunk<'r> {
-    pub fn new(view: &View<'_>, request: Request<'r>) -> Chunk<'r> {
+    /// `rows` is a buffer that may have been used before.
+    pub fn new(view: &View<'_>, request: Request<'r>, rows: Rows) -> Chunk<'r> {
         let Range { start, end } = request.range;
         let from = match request.direction {
             Direction::Forward => start,
@@ -269,10 +270,14 @@ impl<'r> Chunk<'r> {
             request,
             group: group::single(view.def, start, end),
             from: from.to_vec(),
-            rows: Rows::default(),
+            rows,
             to: None,
             max_rows: request.limit.clamp(FIRST_ROWS, MAX_ROWS),
         }
+    }
+
+    pub fn into_rows(self) -> Rows {
+        self.rows
     }
 
     pub fn group(&self) -> Option<&'r [u8]> {

@@ -29,10 +29,14 @@ const HURRIED_SKIPS: usize = 4096;
 /// Blocks of what is scanned beyond this are not kept in the block cache: a long scan would fill it with what nobody
 /// asks for again, in place of what is.
 const CACHED_BYTES: usize = 4 << 20;
+/// Buffers larger than this are not kept for the next scan.
+const KEPT_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Rows of a group that is whole, on their way to the caller. A scan within a scan finds none and makes its own.
     static COPIED: RefCell<Rows> = RefCell::default();
+    /// The same for dirty rows on their way to be merged.
+    static DIRTY: RefCell<Rows> = RefCell::default();
 }
 
 /// What a scan reads from.
@@ -93,7 +97,7 @@ impl Inner {
         let has_own = own.is_some_and(|own| own.collect(space.0, range, Direction::Forward).len() > 0);
         let mut rows = COPIED.take();
         rows.clear();
-        let known = if has_own { None } else { self.nth_of_whole(space, range, rank, &mut rows)? };
+        let known = if has_own { None } else { self.nth_of_whole(space, range, rank, wait, &mut rows)? };
         if known == Some(None)
             && let (Some(key), Some(Some(value))) = (rows.key(0), rows.value(0))
         {
@@ -104,7 +108,13 @@ impl Inner {
             return Ok(outcome);
         }
         let limit = rank.saturating_add(1);
-        crate::nth_of(rank, show, |each| self.scan(space, range, Direction::Forward, limit, wait, own, each))
+        crate::nth_of(rank, show, |each| {
+            if has_own {
+                return self.scan(space, range, Direction::Forward, limit, wait, own, each);
+            }
+            let request = Request { space, range, direction: Direction::Forward, limit };
+            self.scan_sources(request, wait, &Rows::default(), each)
+        })
     }
 
     /// Takes rows from a group that is whole, as far as it is there, and the rest from where they come from.
@@ -195,7 +205,12 @@ pub fn scan(
     }
     let before = view.kept.map_or(0, Kept::told);
     let (mut sorted, mut told) = (None, before);
-    let outcome = scan_chunks(view, request, own, each, &mut sorted, &mut told);
+    let mut chunk = Chunk::new(view, request, DIRTY.take());
+    let outcome = scan_chunks(view, request, own, each, &mut chunk, &mut sorted, &mut told);
+    let rows = chunk.into_rows();
+    if rows.capacity() <= KEPT_BYTES {
+        DIRTY.set(rows);
+    }
     if let (Some(kept), Some(sorted), Ok(())) = (view.kept, sorted, &outcome) {
         kept.add_told(told - before);
         kept.leave(sorted.iterator, &request, sorted.fills_cache);
@@ -208,11 +223,11 @@ fn scan_chunks<'a>(
     request: Request<'_>,
     own: &Rows,
     each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    chunk: &mut Chunk<'_>,
     sorted: &mut Option<Sorted<'a>>,
     told: &mut usize,
 ) -> Result<()> {
     let Request { direction, limit, .. } = request;
-    let mut chunk = Chunk::new(view, request);
     let in_one_group = chunk.group().is_some();
     let mut own_at = 0;
     let mut left = limit;

@@ -45,6 +45,11 @@ impl Rows {
         self.bytes.len()
     }
 
+    /// The bytes of memory it has.
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity() + self.spans.capacity() * size_of::<Span>()
+    }
+
     pub fn push(&mut self, key: &[u8], value: Option<&[u8]>, age: u16) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(key);

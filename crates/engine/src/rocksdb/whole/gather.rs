@@ -80,20 +80,12 @@ impl Inner {
         }
         let Some(group) = group::single(def, range.start, range.end) else { return Ok(Copied::None) };
         let hash = self.hasher.group(space, group);
-        let worth = match self.copy_known(request, group, hash, out)? {
-            Ok(copied) => return Ok(copied),
-            Err(worth) => worth,
-        };
-        if self.wake(space, group, hash)?
-            && let Ok(copied) = self.copy_known(request, group, hash, out)?
-        {
+        if let Some(copied) = self.copy_known(request, group, hash, out)? {
             return Ok(copied);
         }
-        if worth == Worth::Aside {
-            self.gatherer.want(space, group);
-        }
-        let is_whole = matches!(worth, Worth::Here(rows) if self.gather(space, group, hash, wait, rows, SMALL_BYTES).is_some());
-        if is_whole && let Ok(copied) = self.copy_known(request, group, hash, out)? {
+        if self.make_whole(space, group, hash, wait)?
+            && let Some(copied) = self.copy_known(request, group, hash, out)?
+        {
             return Ok(copied);
         }
         Ok(Copied::None)
@@ -105,6 +97,7 @@ impl Inner {
         space: Space,
         range: Range<'_>,
         rank: usize,
+        wait: Wait,
         out: &mut Rows,
     ) -> Result<Option<Option<usize>>> {
         let def = self.def(space)?;
@@ -114,15 +107,43 @@ impl Inner {
         let Some(group) = group::single(def, range.start, range.end) else { return Ok(None) };
         let hash = self.hasher.group(space, group);
         let mut shard = self.shards.read(shard_of(hash))?;
-        if shard.wholes.find(hash, space.0, group).is_none() && shard.wholes.resting.has(hash, space.0, group)
-        {
+        if shard.wholes.find(hash, space.0, group).is_none() {
             drop(shard);
-            self.wake(space, group, hash)?;
+            if !self.make_whole(space, group, hash, wait)? {
+                return Ok(None);
+            }
             shard = self.shards.read(shard_of(hash))?;
         }
         let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(None) };
         let start = range.start.get(group.len()..).unwrap_or_default();
         Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, group, out)))
+    }
+
+    /// To be asked for a scan of a group that is not whole: counts it, and makes the group whole where that is worth it.
+    fn make_whole(&self, space: Space, group: &[u8], hash: u64, wait: Wait) -> Result<bool> {
+        let worth = self.count_scan(hash)?;
+        if self.wake(space, group, hash)? {
+            return Ok(true);
+        }
+        match worth {
+            Worth::Nothing => Ok(false),
+            Worth::Here(rows) => Ok(self.gather(space, group, hash, wait, rows, SMALL_BYTES).is_some()),
+            Worth::Aside => {
+                self.gatherer.want(space, group);
+                Ok(false)
+            }
+        }
+    }
+
+    fn count_scan(&self, hash: u64) -> Result<Worth> {
+        let shard = self.shards.read(shard_of(hash))?;
+        if shard.wholes.counts() {
+            return Ok(shard.wholes.count_scan(hash));
+        }
+        drop(shard);
+        let mut shard = self.shards.write(shard_of(hash))?;
+        shard.wholes.begin_counting();
+        Ok(shard.wholes.count_scan(hash))
     }
 
     /// Brings a group that rests up to date; whether it is whole now.
@@ -135,24 +156,17 @@ impl Inner {
         Ok(is_whole)
     }
 
+    /// None where the group is not whole.
     fn copy_known(
         &self,
         request: &Request<'_>,
         group: &[u8],
         hash: u64,
         out: &mut Rows,
-    ) -> Result<std::result::Result<Copied, Worth>> {
+    ) -> Result<Option<Copied>> {
         let Request { space, range, direction, limit } = *request;
         let shard = self.shards.read(shard_of(hash))?;
-        let Some(rows) = shard.wholes.find(hash, space.0, group) else {
-            if shard.wholes.counts() {
-                return Ok(Err(shard.wholes.count_scan(hash)));
-            }
-            drop(shard);
-            let mut shard = self.shards.write(shard_of(hash))?;
-            shard.wholes.begin_counting();
-            return Ok(Err(shard.wholes.count_scan(hash)));
-        };
+        let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(None) };
         let part = Part {
             start: range.start.get(group.len()..).unwrap_or_default(),
             end: range.end.strip_prefix(group),
@@ -160,7 +174,7 @@ impl Inner {
             max_rows: limit.min(MAX_ROWS),
             max_bytes: MAX_BYTES,
         };
-        Ok(Ok(if rows.copy(&part, group, out) { Copied::All } else { Copied::Some }))
+        Ok(Some(if rows.copy(&part, group, out) { Copied::All } else { Copied::Some }))
     }
 
     /// Makes a group whole, if it has no more rows and bytes than these; its number if it is.
@@ -177,7 +191,7 @@ impl Inner {
         let mut shard = self.shards.write(shard_of(hash)).ok()?;
         let number = shard.wholes.begin(hash, space.0, group, &self.shards.budget)?;
         drop(shard);
-        let mut rows = Ordered::default();
+        let mut rows = Ordered::roomy();
         let request = Request {
             space,
             range: Range { start: group, end: &end },
@@ -204,6 +218,7 @@ impl Inner {
         });
         let rows = (outcome.is_ok() && !is_for_nothing).then(|| {
             later.end(&mut rows);
+            rows.fit();
             rows
         });
         let is_whole = rows.is_some();
