@@ -149,14 +149,16 @@ fn ends(stop: &Receiver<()>) -> bool {
     stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty)
 }
 
-/// Removes the rows of big collections that died.
+/// Has the rows of big collections that died removed.
 fn bury(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
     for dead in lane.node.keyspace.garbage.take() {
         for doomed in dead.ranges() {
             if ends(stop) {
                 return Ok(());
             }
-            remove(lane, &doomed)?;
+            if !lane.node.engine.abandon(doomed.space, &doomed.start)? {
+                remove(lane, &doomed)?;
+            }
         }
     }
     Ok(())

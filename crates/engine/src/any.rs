@@ -107,6 +107,10 @@ impl AnyEngine {
         each!(AnyEngine, self, e => e.delete_range(space, range))
     }
 
+    pub fn abandon(&self, space: Space, group: &[u8]) -> Result<bool> {
+        each!(AnyEngine, self, e => e.abandon(space, group))
+    }
+
     #[inline]
     pub fn expect(&self, space: Space, key: &[u8]) -> Expected {
         each!(AnyEngine, self, e => e.expect(space, key))

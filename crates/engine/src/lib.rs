@@ -299,6 +299,10 @@ pub trait Engine: Send + Sync {
     /// Removes every row of the range that was committed before the call. A barrier for big things (a database, a
     /// slot), never for small ones; waits. The caller sees to it that nobody writes into the range meanwhile.
     fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()>;
+    /// Nobody will read or write the rows of a group any more, but for snapshots that are there: they are removed when
+    /// that costs little. The commits by which the group ended come before the call. False where that is refused for
+    /// now; see [`Engine::delete_range`].
+    fn abandon(&self, space: Space, group: &[u8]) -> Result<bool>;
     /// Asks compaction to look at a range soon.
     fn suggest_compaction(&self, space: Space, range: Range<'_>);
     /// What the sorted data of a space consists of. Nothing where there is no disk.

@@ -268,6 +268,11 @@ impl Engine for MemoryEngine {
         }
     }
 
+    /// Has nothing that would make it cheaper: the caller deletes the range.
+    fn abandon(&self, _space: Space, _group: &[u8]) -> Result<bool> {
+        Ok(false)
+    }
+
     fn suggest_compaction(&self, space: Space, range: Range<'_>) {
         self.shared.sweeper.ask(space, range);
     }

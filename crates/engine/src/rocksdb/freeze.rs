@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::Inner;
+use super::abandoned::Waiting;
 use super::hash::RowHash;
 use super::log::replay::End;
 use super::log::segment::Segment;
@@ -53,6 +54,7 @@ pub struct Units {
     /// Units up to this one are in the sorted data.
     pub done_number: u64,
     pub error: Option<Error>,
+    pub abandoned: Waiting,
 }
 
 impl Units {
@@ -123,8 +125,9 @@ impl Inner {
         self.seal(&mut units);
         drop(closed);
         let sets = std::mem::take(&mut units.sealed);
-        if !sets.is_empty() || !cut.segments.is_empty() {
+        if !sets.is_empty() || !cut.segments.is_empty() || units.abandoned.is_waiting() {
             units.last_number += 1;
+            units.abandoned.unit_is_cut();
             let number = units.last_number;
             units.queue.push_back(Arc::new(Unit {
                 number,
@@ -169,7 +172,8 @@ impl Inner {
         while !self.background.is_ending.load(Ordering::Acquire) {
             self.background.freeze_wanted.store(false, Ordering::SeqCst);
             let is_due = self.active_and_sealed_bytes() >= self.freeze_at_bytes.load(Ordering::Relaxed)
-                || self.log.unit_bytes() >= FREEZE_AT_LOG_BYTES;
+                || self.log.unit_bytes() >= FREEZE_AT_LOG_BYTES
+                || self.units.lock().abandoned.is_overdue();
             if is_due && !self.log.is_stopped() {
                 match self.freeze() {
                     Ok(_) => continue,

@@ -5,6 +5,7 @@
 //!
 //! Locks are taken in this order: sync round, units, gate, log writer, log pending; a shard's lock is the innermost.
 
+mod abandoned;
 mod cache;
 mod checkpoint;
 mod field;
@@ -174,6 +175,7 @@ impl Inner {
                     }
                 }
             }
+            self.shards.point(index, &shard);
         }
         if grown > 0 {
             let active = self.active_bytes.fetch_add(grown, Ordering::Relaxed) + grown;
@@ -321,6 +323,10 @@ impl Engine for RocksEngine {
 
     fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
         self.inner.delete_range(space, range)
+    }
+
+    fn abandon(&self, space: Space, group: &[u8]) -> Result<bool> {
+        self.inner.abandon(space, group)
     }
 
     fn suggest_compaction(&self, space: Space, range: Range<'_>) {

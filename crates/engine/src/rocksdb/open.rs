@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::abandoned::Abandoned;
 use super::files::{Files, io_error};
 use super::freeze::{Background, Unit, Units, freeze_at};
 use super::gate::Gate;
@@ -290,11 +291,12 @@ impl replay::Sink for Recovery<'_> {
 
 impl Recovery<'_> {
     fn write_back(&mut self, unit: &Unit) -> Result<()> {
-        let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store);
+        let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store, &Abandoned::default());
         write_unit(self.store, &ingest_dir(self.dir), &sorted, unit, self.steps)?;
         self.shards.retire(
             &unit.sets,
             unit.number,
+            &Abandoned::default(),
             &|space, key| match self.spaces.get(usize::from(space)) {
                 Some(def) => self.hasher.row(def, Space(space), key),
                 None => self.hasher.row(&NO_SPACE, Space(space), key),

@@ -2,12 +2,13 @@
 //! clean rows of a shard. A group lives in one shard.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
+use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
@@ -124,8 +125,41 @@ impl Shard {
 
 pub type Rehash<'r> = dyn Fn(u8, &[u8]) -> RowHash + 'r;
 
+/// A shard, and beside its lock what can be known without it.
+#[derive(Default)]
+struct Guarded {
+    lock: RwLock<Shard>,
+    active: Sign,
+    newest_frozen: Sign,
+}
+
+/// Where the slots of a table are, or were a moment ago: for asking for memory ahead of its use, which needs neither a lock
+/// nor to be right.
+#[derive(Default)]
+struct Sign {
+    start: AtomicUsize,
+    places: AtomicUsize,
+}
+
+impl Sign {
+    #[inline]
+    fn point_to(&self, table: Option<&Table>) {
+        let (start, places) = table.map_or((0, 0), Table::slots_at);
+        if self.start.load(Ordering::Relaxed) != start || self.places.load(Ordering::Relaxed) != places {
+            self.start.store(start, Ordering::Relaxed);
+            self.places.store(places, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn expect(&self, key_hash: u64) {
+        let (start, places) = (self.start.load(Ordering::Relaxed), self.places.load(Ordering::Relaxed));
+        Table::expect_at((start, places), key_hash);
+    }
+}
+
 pub struct Shards {
-    list: Box<[CachePadded<RwLock<Shard>>]>,
+    list: Box<[CachePadded<Guarded>]>,
     pub budget: CacheBudget,
 }
 
@@ -138,7 +172,7 @@ impl Shards {
     fn lock(&self, shard: usize) -> Result<&RwLock<Shard>> {
         self.list
             .get(shard)
-            .map(|lock| &**lock)
+            .map(|guarded| &guarded.lock)
             .ok_or_else(|| Error::Io(format!("there is no shard {shard}")))
     }
 
@@ -147,13 +181,21 @@ impl Shards {
         Ok(self.lock(shard)?.read())
     }
 
-    /// Brings what a search for the row begins with closer. Does nothing while somebody writes to the shard.
+    /// Brings what a search for the row begins with closer. Takes no lock: one would wait for what was asked for before.
     #[inline]
     pub fn expect(&self, group_hash: u64, key_hash: u64) {
-        let lock = self.list.get(shard_of(group_hash));
-        if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
-            shard.active.expect(key_hash);
-            shard.frozen.iter().for_each(|table| table.expect(key_hash));
+        if let Some(guarded) = self.list.get(shard_of(group_hash)) {
+            guarded.active.expect(key_hash);
+            guarded.newest_frozen.expect(key_hash);
+        }
+    }
+
+    /// To be called where the tables of a shard have changed places.
+    #[inline]
+    pub fn point(&self, index: usize, shard: &Shard) {
+        if let Some(guarded) = self.list.get(index) {
+            guarded.active.point_to(Some(&shard.active));
+            guarded.newest_frozen.point_to(shard.frozen.first().map(|table| &**table));
         }
     }
 
@@ -161,7 +203,7 @@ impl Shards {
     #[inline]
     pub fn prefetch(&self, hash: &RowHash) {
         let lock = self.list.get(shard_of(hash.group));
-        let Some(shard) = lock.and_then(|lock| lock.try_read()) else { return };
+        let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) else { return };
         let is_found = shard.active.prefetch(hash.key)
             || shard.frozen.iter().any(|table| table.prefetch(hash.key))
             || (hash.groups == Groups::Kept && shard.wholes.prefetch(hash.group));
@@ -174,7 +216,7 @@ impl Shards {
     #[inline]
     pub fn expect_group(&self, hash: u64) {
         let lock = self.list.get(shard_of(hash));
-        if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
+        if let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) {
             shard.wholes.expect(hash);
         }
     }
@@ -183,7 +225,7 @@ impl Shards {
     #[inline]
     pub fn prefetch_group(&self, hash: u64) {
         let lock = self.list.get(shard_of(hash));
-        if let Some(shard) = lock.and_then(|lock| lock.try_read()) {
+        if let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) {
             shard.wholes.prefetch(hash);
         }
     }
@@ -199,7 +241,7 @@ impl Shards {
             .list
             .iter()
             .map(|shard| {
-                let mut shard = shard.write();
+                let mut shard = shard.lock.write();
                 if shard.active.is_empty() {
                     return None;
                 }
@@ -215,7 +257,7 @@ impl Shards {
     /// Puts one set in the place of neighbouring ones that it holds the rows of.
     pub fn exchange(&self, old: &[Arc<TableSet>], new: &TableSet) {
         for (index, shard) in self.list.iter().enumerate() {
-            let mut shard = shard.write();
+            let mut shard = shard.lock.write();
             let is_old = |table: &Arc<Table>| {
                 old.iter().any(|set| set.table(index).is_some_and(|old| Arc::ptr_eq(old, table)))
             };
@@ -228,16 +270,17 @@ impl Shards {
     }
 
     /// The sorted data holds these rows now: they become clean ones, in small steps, and the tables go.
-    pub fn retire(&self, sets: &[Arc<TableSet>], unit: u64, rehash: &Rehash<'_>) {
+    /// Those that are abandoned are remembered nowhere.
+    pub fn retire(&self, sets: &[Arc<TableSet>], unit: u64, abandoned: &Abandoned, rehash: &Rehash<'_>) {
         let mut step: Vec<(Row<'_>, RowHash)> = Vec::with_capacity(ROWS_PER_STEP);
-        for (index, lock) in self.list.iter().enumerate() {
+        for (index, Guarded { lock, .. }) in self.list.iter().map(|guarded| &**guarded).enumerate() {
             if sets.iter().all(|set| set.table(index).is_none()) {
                 continue;
             }
             lock.write().generation += 1;
             // Oldest first, so that the newest value is the one that stays.
             for table in sets.iter().filter_map(|set| set.table(index)) {
-                let mut rows = table.iter();
+                let mut rows = table.iter().filter(|(_, row)| !abandoned.has(row));
                 loop {
                     step.clear();
                     step.extend(
@@ -298,7 +341,7 @@ impl Shards {
             }
             let hand = self.budget.shard.load(Ordering::Relaxed);
             let Some(lock) = self.list.get(hand % SHARDS) else { return };
-            let mut shard = lock.write();
+            let mut shard = lock.lock.write();
             let came_round = shard.cache.evict(EVICT_STEPS, &self.budget);
             if came_round {
                 shard.wholes.evict(&self.budget);
@@ -309,7 +352,7 @@ impl Shards {
 
     /// Forgets the clean rows of a range, and any that are being fetched.
     pub fn forget_range(&self, space: Space, range: Range<'_>) {
-        for lock in &self.list {
+        for Guarded { lock, .. } in self.list.iter().map(|guarded| &**guarded) {
             let mut next = Some(0);
             let mut moves = None;
             while let Some(from) = next {
@@ -349,7 +392,7 @@ impl Shards {
     #[cfg(test)]
     pub fn forget_clean(&self) {
         for shard in &self.list {
-            let mut shard = shard.write();
+            let mut shard = shard.lock.write();
             shard.generation += 1;
             shard.cache.clear(&self.budget);
             shard.wholes.clear(&self.budget);
@@ -358,7 +401,7 @@ impl Shards {
 
     /// Frees what has left memory, which may take long, without a lock.
     pub fn free_gone(&self) {
-        for lock in &self.list {
+        for Guarded { lock, .. } in self.list.iter().map(|guarded| &**guarded) {
             if lock.read().wholes.gone.is_empty() {
                 continue;
             }

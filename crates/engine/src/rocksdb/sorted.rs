@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
+use super::abandoned::Abandoned;
 use super::store::{Holder, Store};
 use super::table::Table;
 use super::table::arena::{Row, RowAt};
@@ -60,8 +61,14 @@ impl Deleted<'_> {
 }
 
 impl<'a> SortedRows<'a> {
-    /// The rows of these sets, without tombstones for which there is nothing in the sorted data.
-    pub fn of(sets: &'a [Arc<TableSet>], spaces: usize, store: &Store) -> SortedRows<'a> {
+    /// The rows of these sets, without tombstones for which there is nothing in the sorted data, and without what is
+    /// abandoned.
+    pub fn of(
+        sets: &'a [Arc<TableSet>],
+        spaces: usize,
+        store: &Store,
+        abandoned: &Abandoned,
+    ) -> SortedRows<'a> {
         let tables = sets.iter().rev().flat_map(|set| set.tables()).map(|(_, table)| &**table).collect();
         let mut sorted = SortedRows { tables, spaces: (0..spaces).map(|_| Vec::new()).collect() };
         let mut deleted: Vec<RapidHashMap<u64, Deleted<'_>>> =
@@ -75,6 +82,9 @@ impl<'a> SortedRows<'a> {
                 else {
                     continue;
                 };
+                if abandoned.has(&row) {
+                    continue;
+                }
                 let (group, rest) = row.key.split_at_checked(row.group_len).unwrap_or((row.key, &[]));
                 let hash = rapidhash::v3::rapidhash_v3(group);
                 if may_drop && row.value.is_none() {

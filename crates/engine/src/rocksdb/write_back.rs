@@ -75,10 +75,11 @@ impl Inner {
     }
 
     fn write_back(&self, unit: &Unit) -> Result<()> {
+        let abandoned = self.units.lock().abandoned.of_unit(unit.number);
         let (sorted, complete);
         {
             let _turn = self.write_back_turn.lock();
-            sorted = SortedRows::of(&unit.sets, self.spaces.len(), &self.store);
+            sorted = SortedRows::of(&unit.sets, self.spaces.len(), &self.store, &abandoned);
             for segment in &unit.segments {
                 segment.sync_closed()?;
             }
@@ -89,10 +90,14 @@ impl Inner {
             if let (Some(filter), Some(mark)) = (self.store.filter().given(), unit.mark) {
                 filter.written_back(mark);
             }
+            if let Err(error) = self.remove_abandoned(&abandoned) {
+                tracing::warn!(%error, "what was abandoned is left to compaction");
+            }
         }
         {
             let mut units = self.units.lock();
             units.queue.pop_front();
+            units.abandoned.forget_unit(unit.number);
             units.error = None;
             // From here on a snapshot finds the rows in the sorted data alone.
             self.retirements.fetch_add(1, Ordering::SeqCst);
@@ -100,7 +105,7 @@ impl Inner {
         self.is_stuck.store(false, Ordering::Relaxed);
         self.keep_complete(complete, &sorted, unit.number);
         drop(sorted);
-        self.shards.retire(&unit.sets, unit.number, &|space, key| self.rehash(space, key));
+        self.shards.retire(&unit.sets, unit.number, &abandoned, &|space, key| self.rehash(space, key));
         let bytes: usize = unit.sets.iter().map(|set| set.bytes).sum();
         self.frozen_bytes.fetch_sub(bytes, Ordering::Relaxed);
         unit.sets.iter().for_each(|set| set.count_as_held(self.shards.budget.held()));

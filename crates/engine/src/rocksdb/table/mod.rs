@@ -5,6 +5,7 @@
 //! always read in order, as what is due first is, get theirs from the writer.
 
 pub mod arena;
+mod huge;
 pub mod order;
 pub mod rows;
 pub mod set;
@@ -71,6 +72,18 @@ impl Table {
     #[inline]
     pub fn expect(&self, key_hash: u64) {
         self.rows.prefetch(key_hash as u32);
+    }
+
+    /// Where its slots are, and how many places they have.
+    #[inline]
+    pub fn slots_at(&self) -> (usize, usize) {
+        self.rows.places_at()
+    }
+
+    /// As [`Table::expect`] for a table that has, or had, its slots there.
+    #[inline]
+    pub fn expect_at(slots: (usize, usize), key_hash: u64) {
+        Slots::prefetch_at(slots, key_hash as u32);
     }
 
     /// Brings the row of this hash closer, if one seems to be here.

@@ -8,6 +8,7 @@
 
 use super::super::hash::prefetch_line;
 use super::arena::RowAt;
+use super::huge::Huge;
 
 /// The first places of a table, a cache line of them.
 const FIRST_PLACES: usize = 8;
@@ -24,8 +25,15 @@ const FREE: Slot = Slot { hash: 0, at: RowAt::NONE };
 /// Open addressing with linear probing, at most five eighths full.
 #[derive(Default)]
 pub struct Slots {
-    places: Vec<Slot>,
+    places: Huge<Slot>,
     len: usize,
+}
+
+#[inline(always)]
+fn first_of(places: usize, hash: u32) -> usize {
+    // The high bits are the mixed ones.
+    let mixed = hash.wrapping_mul(0x9e37_79b1);
+    ((u64::from(mixed) * places as u64) >> 32) as usize
 }
 
 /// Where a search ended: at the slot, or at the place that it would take.
@@ -47,9 +55,20 @@ impl Slots {
     /// The places must not be empty.
     #[inline(always)]
     fn first(&self, hash: u32) -> usize {
-        // The high bits are the mixed ones.
-        let mixed = hash.wrapping_mul(0x9e37_79b1);
-        ((u64::from(mixed) * self.places.len() as u64) >> 32) as usize
+        first_of(self.places.len(), hash)
+    }
+
+    /// The address of the places, and their number.
+    #[inline]
+    pub fn places_at(&self) -> (usize, usize) {
+        (self.places.as_ptr().addr(), self.places.len())
+    }
+
+    /// As [`Slots::prefetch`] where only this is known of them.
+    #[inline]
+    pub fn prefetch_at((start, places): (usize, usize), hash: u32) {
+        let place = start + first_of(places, hash) * size_of::<Slot>();
+        prefetch_line(std::ptr::without_provenance::<Slot>(place));
     }
 
     #[inline]
@@ -120,9 +139,9 @@ impl Slots {
 
     #[cold]
     fn grow(&mut self) {
-        let places = vec![FREE; (self.places.len() * 2).max(FIRST_PLACES)];
+        let places = Huge::filled(FREE, (self.places.len() * 2).max(FIRST_PLACES));
         let old = std::mem::replace(&mut self.places, places);
-        for slot in old.into_iter().filter(|slot| slot.at != RowAt::NONE) {
+        for slot in old.iter().copied().filter(|slot| slot.at != RowAt::NONE) {
             if let Place::Free(place) = self.search(slot.hash, |_| false) {
                 self.places[place] = slot;
             }

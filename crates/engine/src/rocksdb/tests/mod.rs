@@ -1,5 +1,6 @@
 //! Tests of the whole engine.
 
+mod abandoned;
 mod basic;
 mod conformance;
 mod faults;
