@@ -37,6 +37,7 @@ pub struct Ahead {
     /// The words of each; kept for the next time.
     parsers: Vec<Parser>,
     foreseen: Vec<Foreseen>,
+    /// What is asked for ahead.
     elements: Vec<Expected>,
     value: Vec<u8>,
 }
@@ -117,9 +118,9 @@ impl Ahead {
         self.parse(node, db, bytes, limits);
         // A command that came alone runs at once.
         if self.foreseen.len() > 1 {
-            for row in self.foreseen.iter().filter_map(|foreseen| foreseen.row) {
-                node.engine.prefetch(row);
-            }
+            self.elements.clear();
+            self.elements.extend(self.foreseen.iter().filter_map(|foreseen| foreseen.row));
+            node.engine.prefetch(&self.elements);
             self.look_into_keys(node, db, bytes);
         }
     }
@@ -148,9 +149,7 @@ impl Ahead {
             }
             inside.touch(node, touches, words, elements);
         }
-        for row in elements.drain(..) {
-            node.engine.prefetch(row);
-        }
+        node.engine.prefetch(elements);
     }
 
     fn parse(&mut self, node: &Node, db: u16, bytes: &[u8], limits: &Limits) {

@@ -122,8 +122,8 @@ impl AnyEngine {
     }
 
     #[inline]
-    pub fn prefetch(&self, row: Expected) {
-        each!(AnyEngine, self, e => e.prefetch(row))
+    pub fn prefetch(&self, what: &[Expected]) {
+        each!(AnyEngine, self, e => e.prefetch(what))
     }
 
     pub fn suggest_compaction(&self, space: Space, range: Range<'_>) {

@@ -278,7 +278,7 @@ pub trait Engine: Send + Sync {
     fn expect_group(&self, _space: Space, _group: &[u8]) -> Expected {
         Expected::default()
     }
-    fn prefetch(&self, _what: Expected) {}
+    fn prefetch(&self, _what: &[Expected]) {}
     /// O(1) in the data. May be kept for long and read from any thread; always allowed to wait.
     fn snapshot(&self) -> Result<Self::Snapshot>;
 

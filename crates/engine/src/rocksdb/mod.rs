@@ -80,6 +80,17 @@ pub(crate) enum What {
     Group(u64),
 }
 
+impl What {
+    #[inline]
+    fn shard(&self) -> Option<usize> {
+        match self {
+            What::Nothing => None,
+            What::Row(hash) => Some(hash.shard()),
+            What::Group(hash) => Some(hash::shard_of(*hash)),
+        }
+    }
+}
+
 /// One open database directory.
 pub struct RocksEngine {
     inner: Arc<Inner>,
@@ -284,11 +295,16 @@ impl Engine for RocksEngine {
     }
 
     #[inline]
-    fn prefetch(&self, Expected(what): Expected) {
-        match what {
-            What::Nothing => {}
-            What::Row(hash) => self.inner.shards.prefetch(&hash),
-            What::Group(hash) => self.inner.shards.prefetch_group(hash),
+    fn prefetch(&self, what: &[Expected]) {
+        let mut left = what;
+        while let [Expected(first), others @ ..] = left {
+            let shard = first.shard();
+            let together = 1 + others.iter().take_while(|Expected(other)| other.shard() == shard).count();
+            match first {
+                What::Row(hash) if together == 1 => self.inner.shards.prefetch(hash),
+                _ => self.inner.shards.prefetch_all(left.get(..together).unwrap_or(left)),
+            }
+            left = left.get(together..).unwrap_or_default();
         }
     }
 

@@ -14,8 +14,10 @@ use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
+use super::What;
 use super::whole::{TakenIn, Wholes};
-use crate::{Direction, Error, Groups, Range, Result, Space};
+
+use crate::{Direction, Error, Expected, Groups, Range, Result, Space};
 
 /// Rows that move into the cache under one hold of a shard's lock.
 const ROWS_PER_STEP: usize = 16;
@@ -77,6 +79,14 @@ impl Shard {
         if hash.groups == Groups::Kept { self.wholes.get(space, key, hash) } else { None }
     }
 
+    /// Brings a row closer if it is dirty or its group is whole; false where it seems to be neither.
+    #[inline]
+    fn prefetch_dirty_or_whole(&self, hash: &RowHash) -> bool {
+        self.active.prefetch(hash.key)
+            || self.frozen.iter().any(|table| table.prefetch(hash.key))
+            || (hash.groups == Groups::Kept && self.wholes.prefetch(hash.group))
+    }
+
     /// A row has become a clean one.
     fn retire(
         &mut self,
@@ -125,12 +135,13 @@ impl Shard {
 
 pub type Rehash<'r> = dyn Fn(u8, &[u8]) -> RowHash + 'r;
 
-/// A shard, and beside its lock what can be known without it.
+/// A shard, and beside its lock, on the same cache line, what can be known without it.
 #[derive(Default)]
+#[repr(C)]
 struct Guarded {
-    lock: RwLock<Shard>,
     active: Sign,
     newest_frozen: Sign,
+    lock: RwLock<Shard>,
 }
 
 /// Where the slots of a table are, or were a moment ago: for asking for memory ahead of its use, which needs neither a lock
@@ -204,11 +215,40 @@ impl Shards {
     pub fn prefetch(&self, hash: &RowHash) {
         let lock = self.list.get(shard_of(hash.group));
         let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) else { return };
-        let is_found = shard.active.prefetch(hash.key)
-            || shard.frozen.iter().any(|table| table.prefetch(hash.key))
-            || (hash.groups == Groups::Kept && shard.wholes.prefetch(hash.group));
-        if !is_found {
+        if !shard.prefetch_dirty_or_whole(hash) {
             shard.cache.prefetch(hash.key);
+        }
+    }
+
+    /// The same for what is in one shard. One hold of the lock serves all: each would wait for what was asked for before.
+    pub fn prefetch_all(&self, what: &[Expected]) {
+        let index = what.first().and_then(|Expected(first)| first.shard());
+        let guarded = index.and_then(|index| self.list.get(index));
+        let Some(shard) = guarded.and_then(|guarded| guarded.lock.try_read()) else { return };
+        for some in what.chunks(u64::BITS as usize) {
+            // Those of which only the clean rows may know.
+            let mut clean = 0_u64;
+            for (number, Expected(what)) in some.iter().enumerate() {
+                match what {
+                    What::Nothing => {}
+                    What::Group(hash) => {
+                        shard.wholes.prefetch(*hash);
+                    }
+                    What::Row(hash) => {
+                        if !shard.prefetch_dirty_or_whole(hash) {
+                            shard.cache.expect(hash.key);
+                            clean |= 1 << number;
+                        }
+                    }
+                }
+            }
+            for (number, Expected(what)) in some.iter().enumerate() {
+                if let What::Row(hash) = what
+                    && clean & 1 << number != 0
+                {
+                    shard.cache.prefetch(hash.key);
+                }
+            }
         }
     }
 
@@ -218,15 +258,6 @@ impl Shards {
         let lock = self.list.get(shard_of(hash));
         if let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) {
             shard.wholes.expect(hash);
-        }
-    }
-
-    /// Brings the rows of a group that is whole closer.
-    #[inline]
-    pub fn prefetch_group(&self, hash: u64) {
-        let lock = self.list.get(shard_of(hash));
-        if let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) {
-            shard.wholes.prefetch(hash);
         }
     }
 
