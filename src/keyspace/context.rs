@@ -208,6 +208,15 @@ pub trait View {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>>;
 
+    /// As [`Read::pick`].
+    fn pick_with(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool>;
+
     fn scan_each(
         &self,
         space: Space,
@@ -402,6 +411,19 @@ impl View for Sources<'_, '_> {
         }
     }
 
+    fn pick_with(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        match self.0.snapshot {
+            Some(snapshot) => Ok(snapshot.pick(space, group, draw, show)?),
+            None => self.0.pick_with(space, group, draw, show),
+        }
+    }
+
     fn scan_with(
         &self,
         space: Space,
@@ -485,6 +507,16 @@ macro_rules! view {
             ) -> Result<Option<usize>> {
                 Ok(self.$source.nth(space, range, rank, show)?)
             }
+
+            fn pick_with(
+                &self,
+                space: Space,
+                group: &[u8],
+                draw: &mut dyn FnMut() -> u64,
+                show: &mut dyn FnMut(&[u8], &[u8]),
+            ) -> Result<bool> {
+                Ok(self.$source.pick(space, group, draw, show)?)
+            }
         }
     };
 }
@@ -527,6 +559,19 @@ impl Read for Source<'_> {
         match self {
             Source::Live(read) => read.scan(space, range, direction, limit, each),
             Source::Snapshot(snapshot) => snapshot.scan(space, range, direction, limit, each),
+        }
+    }
+
+    fn pick(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> tarn_engine::Result<bool> {
+        match self {
+            Source::Live(read) => read.pick(space, group, draw, show),
+            Source::Snapshot(snapshot) => snapshot.pick(space, group, draw, show),
         }
     }
 

@@ -207,6 +207,17 @@ macro_rules! any_read {
             ) -> Result<Option<usize>> {
                 each!($kind, self, r => r.nth(space, range, rank, show))
             }
+
+            #[inline]
+            fn pick(
+                &self,
+                space: Space,
+                group: &[u8],
+                draw: &mut dyn FnMut() -> u64,
+                show: &mut dyn FnMut(&[u8], &[u8]),
+            ) -> Result<bool> {
+                each!($kind, self, r => r.pick(space, group, draw, show))
+            }
         }
     };
 }

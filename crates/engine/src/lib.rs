@@ -179,6 +179,18 @@ pub trait Read {
     ) -> Result<Option<usize>> {
         nth_of(rank, show, |each| self.scan(space, range, Direction::Forward, rank.saturating_add(1), each))
     }
+
+    /// Shows a row of a group, each with the same chance, where that is little work; false where it is not, and where there is
+    /// none. `draw` gives random numbers.
+    fn pick(
+        &self,
+        _space: Space,
+        _group: &[u8],
+        _draw: &mut dyn FnMut() -> u64,
+        _show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// [`Read::nth`] by a scan of the range.

@@ -473,6 +473,19 @@ impl Collection<'_> {
         })
     }
 
+    /// Shows an element, each with the same chance, where that is little work; false where it is not.
+    pub fn pick(
+        &self,
+        cx: &impl View,
+        draw: &mut dyn FnMut() -> u64,
+        visit: &mut dyn FnMut(Element<'_>),
+    ) -> Result<bool> {
+        let prefix_len = self.prefix_len;
+        cx.pick_with(DATA, self.prefix(), draw, &mut |row, value| {
+            visit(Element { sub: row.get(prefix_len..).unwrap_or_default(), value });
+        })
+    }
+
     /// The elements in bounded steps.
     pub fn walk(&self) -> Walk {
         let (start, end) = self.bounds();

@@ -8,6 +8,8 @@
 //! Up to [`EXACT`] members the cap is seven standard deviations above the mean: no range has so many members, and every
 //! member has exactly the same chance. Beyond that it is two, which takes a third fewer scans: a member has less of a
 //! chance where its neighbours crowd, of the root of the mean square by one percent, and no test of picks can tell.
+//!
+//! Where the engine has all elements in memory and in order, it picks one itself, and none of this is needed.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -41,6 +43,9 @@ pub fn one(
     random: &mut impl Iterator<Item = u64>,
     visit: &mut dyn FnMut(Element<'_>),
 ) -> Result<()> {
+    if collection.pick(cx, &mut || random.next().unwrap_or_default(), visit)? {
+        return Ok(());
+    }
     let size = collection.size();
     let (start, end) = collection.bounds();
     if size <= SMALL {

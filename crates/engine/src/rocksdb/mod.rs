@@ -428,6 +428,16 @@ impl Read for RocksRead<'_> {
     ) -> Result<Option<usize>> {
         self.inner.nth(space, range, rank, self.wait, None, show)
     }
+
+    fn pick(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        self.inner.pick(space, group, draw, show)
+    }
 }
 
 /// A write transaction: its own rows over what is committed.
@@ -486,6 +496,17 @@ impl Read for RocksWrite<'_> {
     ) -> Result<Option<usize>> {
         self.inner.nth(space, range, rank, self.wait, Some(&self.buffer), show)
     }
+
+    fn pick(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        // Of its own rows, some may be of the group.
+        if self.is_dirty() { Ok(false) } else { self.inner.pick(space, group, draw, show) }
+    }
 }
 
 impl Write for RocksWrite<'_> {
@@ -501,6 +522,8 @@ impl Write for RocksWrite<'_> {
     fn delete(&mut self, space: Space, key: &[u8]) {
         if let Ok(def) = self.inner.def(space) {
             let hash = self.inner.hasher.row(def, space, key);
+            // Of what is picked at random nobody could know before; the commit comes to it soon.
+            self.inner.shards.expect(hash.group, hash.key);
             self.buffer.set(space.0, key, hash, None);
         }
     }

@@ -13,6 +13,10 @@ use crate::Direction;
 /// A leaf of more rows or bytes is split.
 const LEAF_ROWS: usize = 128;
 const LEAF_BYTES: usize = 32 << 10;
+/// A leaf of fewer rows is joined with the next one, where both together have no more than twice as many.
+const FEW_ROWS: usize = LEAF_ROWS / 4;
+/// Draws of a row at random after which it is given up; each but one of a hundred thousand ends before.
+const MAX_DRAWS: usize = 64;
 /// What a leaf costs beside its rows, about.
 const LEAF_OVERHEAD_BYTES: usize = 128;
 /// A key's number and its row's span.
@@ -159,8 +163,9 @@ pub struct Leaves {
     /// None is empty. Boxed, so that little moves when one comes or goes between others.
     #[allow(clippy::vec_box)]
     leaves: Vec<Box<Leaf>>,
-    /// The first head of each leaf.
+    /// The first head of each leaf, and how many rows it has.
     heads: Vec<u64>,
+    lens: Vec<u8>,
     rows: usize,
     bytes: usize,
 }
@@ -228,6 +233,7 @@ impl Leaves {
             self.bytes -= leaf.size();
             self.leaves.remove(at);
             self.heads.remove(at);
+            self.lens.remove(at);
             return;
         };
         self.heads[at] = *first;
@@ -237,8 +243,51 @@ impl Leaves {
             let upper = if at + 1 == self.heads.len() { leaf.split_last() } else { leaf.split() };
             self.bytes = self.bytes + leaf.size() + upper.size() - before;
             self.heads.insert(at + 1, upper.heads[0]);
+            self.lens.insert(at + 1, upper.spans.len() as u8);
             self.leaves.insert(at + 1, Box::new(upper));
         }
+        self.lens[at] = self.leaves[at].spans.len() as u8;
+        if usize::from(self.lens[at]) < FEW_ROWS {
+            self.join_next(at);
+        }
+    }
+
+    /// Joins a leaf that has become small with the next one, if that is small too.
+    fn join_next(&mut self, at: usize) {
+        let Some(next) = self.leaves.get(at + 1) else { return };
+        let leaf = &self.leaves[at];
+        let used = |leaf: &Leaf| leaf.bytes.len() - leaf.garbage;
+        if leaf.spans.len() + next.spans.len() > 2 * FEW_ROWS || used(leaf) + used(next) > LEAF_BYTES / 2 {
+            return;
+        }
+        let next = self.leaves.remove(at + 1);
+        self.heads.remove(at + 1);
+        self.lens.remove(at + 1);
+        let leaf = &mut self.leaves[at];
+        let before = leaf.size() + next.size();
+        let mut joined = leaf.part(0, leaf.spans.len());
+        for row in 0..next.spans.len() {
+            joined.insert(joined.spans.len(), next.heads[row], next.key(row), next.value(row));
+        }
+        self.lens[at] = joined.spans.len() as u8;
+        self.bytes = self.bytes + joined.size() - before;
+        **leaf = joined;
+    }
+
+    /// Shows one row, each with the same chance; false where that did not come about.
+    pub fn show_any(&self, draw: &mut dyn FnMut() -> u64, show: &mut dyn FnMut(&[u8], &[u8])) -> bool {
+        for _ in 0..MAX_DRAWS {
+            // A leaf, and a place that a row may have there.
+            let drawn = u128::from(draw()) * (self.lens.len() * LEAF_ROWS) as u128;
+            let place = (drawn >> 64) as usize;
+            let (leaf, row) = (place / LEAF_ROWS, place % LEAF_ROWS);
+            if self.lens.get(leaf).is_some_and(|rows| row < usize::from(*rows)) {
+                let leaf = &self.leaves[leaf];
+                show(leaf.key(row), leaf.value(row));
+                return true;
+            }
+        }
+        false
     }
 
     /// Sets a row behind all others.
@@ -249,6 +298,7 @@ impl Leaves {
             .is_none_or(|leaf| leaf.spans.len() >= LEAF_ROWS || leaf.bytes.len() >= LEAF_BYTES)
         {
             self.heads.push(head_of(key));
+            self.lens.push(0);
             self.leaves.push(Box::default());
             self.bytes += LEAF_OVERHEAD_BYTES;
         }
@@ -257,6 +307,9 @@ impl Leaves {
             leaf.insert(leaf.spans.len(), head_of(key), key, value);
             self.rows += 1;
             self.bytes = self.bytes + leaf.size() - before;
+            if let Some(len) = self.lens.last_mut() {
+                *len = leaf.spans.len() as u8;
+            }
         }
     }
 
@@ -362,5 +415,59 @@ mod tests {
             leaves.set(&number.to_be_bytes(), None);
         }
         assert_eq!((leaves.len(), leaves.bytes(), leaves.leaves.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn leaves_that_have_become_small_are_joined() {
+        let mut leaves = Leaves::default();
+        for number in 0..100_000_u64 {
+            leaves.push_last(&number.to_be_bytes(), b"value");
+        }
+        let before = leaves.bytes();
+        // Everywhere alike, as random picks do.
+        for number in (0..100_000_u64).filter(|number| number % 10 != 0) {
+            leaves.set(&number.to_be_bytes(), None);
+        }
+        let lens = |leaves: &Leaves| leaves.leaves.iter().map(|leaf| leaf.spans.len() as u8).collect::<Vec<_>>();
+        assert_eq!(leaves.lens, lens(&leaves));
+        let average = leaves.len() / leaves.leaves.len();
+        assert!(average >= FEW_ROWS / 2, "{average} rows in a leaf");
+        assert!(leaves.bytes() < before / 4, "{} bytes of {before}", leaves.bytes());
+        let mut numbers = Vec::new();
+        leaves.walk(&[], None, Direction::Forward, &mut |key, _| {
+            numbers.push(u64::from_be_bytes(key.try_into().unwrap()));
+            true
+        });
+        assert!(numbers.into_iter().eq((0..10_000).map(|number| number * 10)));
+    }
+
+    #[test]
+    fn every_row_is_drawn_alike() {
+        const ROWS: u64 = 1000;
+        let mut leaves = Leaves::default();
+        for number in 0..8 * ROWS {
+            leaves.push_last(&number.to_be_bytes(), b"");
+        }
+        // Leaves of different lengths.
+        for number in (0..8 * ROWS).filter(|number| number % 8 != number / 1000) {
+            leaves.set(&number.to_be_bytes(), None);
+        }
+        let mut state = 1_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state ^ state >> 29
+        };
+        let mut drawn = std::collections::HashMap::new();
+        let draws = 200 * ROWS;
+        for _ in 0..draws {
+            let is_drawn = leaves.show_any(&mut draw, &mut |key, _| *drawn.entry(key.to_vec()).or_insert(0) += 1);
+            assert!(is_drawn);
+        }
+        assert_eq!(drawn.len(), leaves.len());
+        let expected = draws as f64 / leaves.len() as f64;
+        let chi_square: f64 = drawn.values().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+        // Its mean is the number of rows, its deviation the root of twice that.
+        let rows = leaves.len() as f64;
+        assert!((chi_square - rows).abs() < 5.0 * (2.0 * rows).sqrt(), "{chi_square} of {rows}");
     }
 }

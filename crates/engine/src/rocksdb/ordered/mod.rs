@@ -109,6 +109,18 @@ impl Ordered {
         }
     }
 
+    /// Copies one row out, each with the same chance; false where that did not come about.
+    pub fn copy_any(&self, draw: &mut dyn FnMut() -> u64, group: &[u8], out: &mut Rows) -> bool {
+        let show = &mut |key: &[u8], value: &[u8]| out.push_of_group(group, key, value);
+        match &self.form {
+            Form::Few(rows) => {
+                let rank = (u128::from(draw()) * rows.len() as u128) >> 64;
+                rows.show_nth(&[], None, rank as usize, show).is_none()
+            }
+            Form::Many(rows) => rows.show_any(draw, show),
+        }
+    }
+
     /// Copies the row of this rank out; if there is none before the end, how many there are.
     pub fn copy_nth(
         &self,

@@ -117,6 +117,25 @@ impl Inner {
         })
     }
 
+    /// As [`crate::Read::pick`], of a group that is whole.
+    pub(super) fn pick(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        self.check_open()?;
+        let mut rows = COPIED.take();
+        rows.clear();
+        let is_picked = self.any_of_whole(space, group, draw, &mut rows)?;
+        if let (true, Some(key), Some(Some(value))) = (is_picked, rows.key(0), rows.value(0)) {
+            show(key, value);
+        }
+        COPIED.set(rows);
+        Ok(is_picked)
+    }
+
     /// Takes rows from a group that is whole, as far as it is there, and the rest from where they come from.
     fn scan_whole_first(
         &self,

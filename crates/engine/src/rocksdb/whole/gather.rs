@@ -119,6 +119,20 @@ impl Inner {
         Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, group, out)))
     }
 
+    /// As [`crate::Read::pick`], with the row copied out; false where the group is not whole.
+    pub(in super::super) fn any_of_whole(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        out: &mut Rows,
+    ) -> Result<bool> {
+        let hash = self.hasher.group(space, group);
+        let shard = self.shards.read(shard_of(hash))?;
+        let rows = shard.wholes.find(hash, space.0, group);
+        Ok(rows.is_some_and(|rows| rows.copy_any(draw, group, out)))
+    }
+
     /// To be asked for a scan of a group that is not whole: counts it, and makes the group whole where that is worth it.
     fn make_whole(&self, space: Space, group: &[u8], hash: u64, wait: Wait) -> Result<bool> {
         let worth = self.count_scan(hash)?;
