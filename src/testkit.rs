@@ -151,6 +151,7 @@ impl Kit {
             }
             return out;
         }
+        let limits = config.limits();
         let call = Call {
             command,
             named,
@@ -158,7 +159,7 @@ impl Kit {
             db: self.session.db,
             protocol: self.session.protocol,
             now_ms: self.now_ms,
-            limits: config.limits(),
+            limits: &limits,
             located: crate::keyspace::Located::default(),
         };
         if let Ran::Offload(why) = self.lane.run(call, &mut out) {

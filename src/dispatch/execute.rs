@@ -55,7 +55,7 @@ pub struct Call<'a> {
     pub db: u16,
     pub protocol: Protocol,
     pub now_ms: u64,
-    pub limits: Limits,
+    pub limits: &'a Limits,
     /// Its key, where that was looked at before.
     pub located: Located,
 }
@@ -354,7 +354,7 @@ impl Lane {
 
 impl Node {
     #[inline]
-    fn env(&self, call: &Call<'_>, place: Place, random: u64, located: Located) -> Option<Env<'_>> {
+    fn env<'a>(&'a self, call: &Call<'a>, place: Place, random: u64, located: Located) -> Option<Env<'a>> {
         Some(Env {
             keyspace: &self.keyspace,
             db: self.keyspace.databases.get(call.db)?,
@@ -377,7 +377,7 @@ impl Node {
             now_ms,
             place: Place::Worker,
             located: Located::default(),
-            limits: Limits::DEFAULT,
+            limits: &Limits::DEFAULT,
             random,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),

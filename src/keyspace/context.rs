@@ -96,7 +96,7 @@ pub struct Env<'a> {
     pub place: Place,
     /// The key the command was locked by, if it is one.
     pub located: Located,
-    pub limits: Limits,
+    pub limits: &'a Limits,
     /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
     /// one read. [`draws`] makes more of it.
     pub random: u64,

@@ -56,7 +56,7 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
         now_ms: model.now_ms,
         place: Place::Worker,
         located: Located::default(),
-        limits: Limits::DEFAULT,
+        limits: &Limits::DEFAULT,
         random: 0,
         events: kit.node.pubsub.to_note(),
         sorts_fields: kit.node.keyspace.fields.sorts(),

@@ -245,7 +245,7 @@ impl IoThread {
                 let limits = self.config.limits();
                 let (db, protocol) = (connection.session.db, connection.session.protocol);
                 let now_ms = self.now_ms;
-                let call = Call { command, named, words, db, protocol, now_ms, limits, located };
+                let call = Call { command, named, words, db, protocol, now_ms, limits: &limits, located };
                 self.run_on_keys(connection, place, call, among)
             }
         };
@@ -286,7 +286,7 @@ impl IoThread {
                     Some((ahead, index, bytes)) if why == Why::Cold => ahead.keys_from(index, bytes),
                     _ => OwnedArgs::default(),
                 };
-                let work = Work::Keys { named, db, limits, why, warm };
+                let work = Work::Keys { named, db, limits: *limits, why, warm };
                 self.submit(connection, place, command, words, work);
                 Flow::Stop
             }

@@ -105,7 +105,8 @@ fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
         Work::Keys { named, db, limits, why, warm } => {
             lane.warm_keys(command.spec, db, warm.view());
             let located = Located::default();
-            let call = Call { command, named, words: words.view(), db, protocol, now_ms, limits, located };
+            let call =
+                Call { command, named, words: words.view(), db, protocol, now_ms, limits: &limits, located };
             lane.run_on_worker(call, why, reply)
         }
         Work::Job(job) => {

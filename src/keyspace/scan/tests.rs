@@ -44,7 +44,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         now_ms: START_MS,
         place,
         located: Located::default(),
-        limits: Limits::DEFAULT,
+        limits: &Limits::DEFAULT,
         events: Default::default(),
         random,
         cluster_enabled: false,

@@ -76,20 +76,20 @@ pub struct Collection<'k> {
 /// Opening.
 impl<'k> Collection<'k> {
     /// For reading commands: counted as a hit or a miss. None where there is no such key.
-    #[inline]
+    #[inline(always)] // so that it is made where it stays
     pub fn find(cx: &mut impl View, key: &'k [u8], kind: Kind) -> Result<Option<Collection<'k>>> {
         let found = entry::find_counted(cx, key)?;
         Collection::of(cx, found, kind)
     }
 
     /// For writing commands. None where there is no such key.
-    #[inline]
+    #[inline(always)] // so that it is made where it stays
     pub fn open(cx: &mut impl View, key: &'k [u8], kind: Kind) -> Result<Option<Collection<'k>>> {
         let found = entry::find(cx, key)?;
         Collection::of(cx, found, kind)
     }
 
-    #[inline]
+    #[inline(always)] // so that it is made where it stays
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8], kind: Kind) -> Result<Collection<'k>> {
         let found = entry::find(cx, key)?;
         if found.exists() {
@@ -100,14 +100,14 @@ impl<'k> Collection<'k> {
     }
 
     /// The collection that a key holds. None where it does not exist.
-    #[inline]
+    #[inline(always)] // so that it is made where it stays
     pub fn of(cx: &impl View, found: Entry<'k>, kind: Kind) -> Result<Option<Collection<'k>>> {
         let Some(meta) = found.live_as(kind)?.copied() else { return Ok(None) };
         Collection::with(cx, found, &meta).map(Some)
     }
 
     /// The collection of this metadata.
-    #[inline]
+    #[inline(always)] // so that it is made where it stays
     pub fn with(cx: &impl View, found: Entry<'k>, meta: &Meta) -> Result<Collection<'k>> {
         let kind = meta.header.kind;
         let Body::Rows { version, size } = meta.header.body else {
@@ -414,7 +414,7 @@ impl Collection<'_> {
 
 /// Elements up to which Redis keeps a collection of this kind in its compact form.
 fn compact_limit(env: &Env<'_>, kind: Kind) -> u64 {
-    let limits = &env.limits;
+    let limits = env.limits;
     match kind {
         Kind::Hash => limits.hash_entries as u64,
         Kind::Set => limits.set_ints as u64,

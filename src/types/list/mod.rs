@@ -53,12 +53,12 @@ impl<'k> List<'k> {
     }
 
     /// For writing commands. None where there is no such key.
-    #[inline]
+    #[inline(always)] // as its rows
     pub fn open(cx: &mut impl View, key: &'k [u8]) -> Result<Option<List<'k>>> {
         Collection::open(cx, key, Kind::List)?.map(List::of).transpose()
     }
 
-    #[inline]
+    #[inline(always)] // as its rows
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8]) -> Result<List<'k>> {
         List::of(Collection::open_or_create(cx, key, Kind::List)?)
     }
@@ -68,7 +68,7 @@ impl<'k> List<'k> {
         Collection::of(cx, found, Kind::List)?.map(List::of).transpose()
     }
 
-    #[inline]
+    #[inline(always)] // as its rows
     fn of(rows: Collection<'k>) -> Result<List<'k>> {
         let head = if rows.is_fresh() { MIDDLE } else { read_head(rows.own())? };
         Ok(List { rows, head })

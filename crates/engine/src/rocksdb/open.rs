@@ -293,15 +293,13 @@ impl Recovery<'_> {
     fn write_back(&mut self, unit: &Unit) -> Result<()> {
         let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store, &Abandoned::default());
         write_unit(self.store, &ingest_dir(self.dir), &sorted, unit, self.steps)?;
-        self.shards.retire(
-            &unit.sets,
-            unit.number,
-            &Abandoned::default(),
-            &|space, key| match self.spaces.get(usize::from(space)) {
-                Some(def) => self.hasher.row(def, Space(space), key),
-                None => self.hasher.row(&NO_SPACE, Space(space), key),
-            },
-        );
+        self.shards.retire(&unit.sets, unit.number, &Abandoned::default(), &|space, key| match self
+            .spaces
+            .get(usize::from(space))
+        {
+            Some(def) => self.hasher.row(def, Space(space), key),
+            None => self.hasher.row(&NO_SPACE, Space(space), key),
+        });
         self.queued_bytes -= unit.sets.iter().map(|set| set.bytes).sum::<usize>();
         for segment in &unit.segments {
             self.files.remove(&segment.path).map_err(|error| io_error("removing", &segment.path, &error))?;

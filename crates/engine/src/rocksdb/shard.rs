@@ -8,13 +8,13 @@ use crossbeam_utils::CachePadded;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
+use super::What;
 use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
-use super::What;
 use super::whole::{TakenIn, Wholes};
 
 use crate::{Direction, Error, Expected, Groups, Range, Result, Space};

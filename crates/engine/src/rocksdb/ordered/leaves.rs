@@ -13,9 +13,10 @@ use crate::Direction;
 /// A leaf of more rows or bytes is split.
 const LEAF_ROWS: usize = 128;
 const LEAF_BYTES: usize = 32 << 10;
-/// A leaf of fewer rows is joined with the next one, where both together have no more than twice as many.
+/// A leaf of fewer rows is joined with a neighbour, where both together have no more than twice as many.
 const FEW_ROWS: usize = LEAF_ROWS / 4;
-/// Draws of a row at random after which it is given up; each but one of a hundred thousand ends before.
+/// Draws of a row at random after which it is given up. With leaves a quarter full, one of a hundred million is; where rows
+/// are so long that leaves have few of them, many are.
 const MAX_DRAWS: usize = 64;
 /// What a leaf costs beside its rows, about.
 const LEAF_OVERHEAD_BYTES: usize = 128;
@@ -247,18 +248,18 @@ impl Leaves {
             self.leaves.insert(at + 1, Box::new(upper));
         }
         self.lens[at] = self.leaves[at].spans.len() as u8;
-        if usize::from(self.lens[at]) < FEW_ROWS {
-            self.join_next(at);
+        if usize::from(self.lens[at]) < FEW_ROWS && !self.join_next(at) && at > 0 {
+            self.join_next(at - 1);
         }
     }
 
-    /// Joins a leaf that has become small with the next one, if that is small too.
-    fn join_next(&mut self, at: usize) {
-        let Some(next) = self.leaves.get(at + 1) else { return };
+    /// Joins two neighbours, if they are small; whether they were.
+    fn join_next(&mut self, at: usize) -> bool {
+        let Some(next) = self.leaves.get(at + 1) else { return false };
         let leaf = &self.leaves[at];
         let used = |leaf: &Leaf| leaf.bytes.len() - leaf.garbage;
         if leaf.spans.len() + next.spans.len() > 2 * FEW_ROWS || used(leaf) + used(next) > LEAF_BYTES / 2 {
-            return;
+            return false;
         }
         let next = self.leaves.remove(at + 1);
         self.heads.remove(at + 1);
@@ -272,6 +273,7 @@ impl Leaves {
         self.lens[at] = joined.spans.len() as u8;
         self.bytes = self.bytes + joined.size() - before;
         **leaf = joined;
+        true
     }
 
     /// Shows one row, each with the same chance; false where that did not come about.
@@ -424,11 +426,12 @@ mod tests {
             leaves.push_last(&number.to_be_bytes(), b"value");
         }
         let before = leaves.bytes();
-        // Everywhere alike, as random picks do.
+        // In order, so that each leaf is beside a full one while it shrinks.
         for number in (0..100_000_u64).filter(|number| number % 10 != 0) {
             leaves.set(&number.to_be_bytes(), None);
         }
-        let lens = |leaves: &Leaves| leaves.leaves.iter().map(|leaf| leaf.spans.len() as u8).collect::<Vec<_>>();
+        let lens =
+            |leaves: &Leaves| leaves.leaves.iter().map(|leaf| leaf.spans.len() as u8).collect::<Vec<_>>();
         assert_eq!(leaves.lens, lens(&leaves));
         let average = leaves.len() / leaves.leaves.len();
         assert!(average >= FEW_ROWS / 2, "{average} rows in a leaf");
@@ -460,12 +463,14 @@ mod tests {
         let mut drawn = std::collections::HashMap::new();
         let draws = 200 * ROWS;
         for _ in 0..draws {
-            let is_drawn = leaves.show_any(&mut draw, &mut |key, _| *drawn.entry(key.to_vec()).or_insert(0) += 1);
+            let is_drawn =
+                leaves.show_any(&mut draw, &mut |key, _| *drawn.entry(key.to_vec()).or_insert(0) += 1);
             assert!(is_drawn);
         }
         assert_eq!(drawn.len(), leaves.len());
         let expected = draws as f64 / leaves.len() as f64;
-        let chi_square: f64 = drawn.values().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+        let chi_square: f64 =
+            drawn.values().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
         // Its mean is the number of rows, its deviation the root of twice that.
         let rows = leaves.len() as f64;
         assert!((chi_square - rows).abs() < 5.0 * (2.0 * rows).sqrt(), "{chi_square} of {rows}");
