@@ -1,6 +1,6 @@
 //! What dead collections leave behind, and how its space comes back unasked.
 //!
-//! A big one's rows are removed by range, soon. Of small ones it is counted where they are ([`DeadRows`]): a barrier for
+//! A big one's rows are abandoned, and the engine removes them in its time. Of small ones it is counted where they are ([`DeadRows`]): a barrier for
 //! each would cost more than their space. Where they have become too much, the range is compacted ([`share`]), and
 //! compaction drops dead rows wherever it comes by.
 
@@ -20,7 +20,7 @@ use crate::encoding::rows::{collection, collection_end};
 use crate::encoding::string::PIECE_LEN;
 use crate::encoding::{DATA, FIELD_EXPIRE, SCORE};
 
-/// Elements from which on a dead collection is removed by range.
+/// Elements from which on a dead collection is abandoned as such.
 pub const BIG_ELEMENTS: u64 = 50_000;
 /// More than this many wait for compaction instead.
 const MAX_WAITING: usize = 1024;
