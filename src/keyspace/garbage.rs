@@ -1,8 +1,8 @@
 //! What dead collections leave behind, and how its space comes back unasked.
 //!
-//! A big one's rows are abandoned, and the engine removes them in its time. Of small ones it is counted where they are ([`DeadRows`]): a barrier for
-//! each would cost more than their space. Where they have become too much, the range is compacted ([`share`]), and
-//! compaction drops dead rows wherever it comes by.
+//! A big one's rows are abandoned, and the engine removes them in its time. Of small ones it is counted where they are
+//! ([`DeadRows`]): to remember each would cost more than their space. Where they have become too much, the range is compacted
+//! ([`share`]), and compaction drops dead rows wherever it comes by.
 
 mod rows;
 pub mod share;

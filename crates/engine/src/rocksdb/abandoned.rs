@@ -1,4 +1,4 @@
-//! Groups that nobody will read or write again. What of them is dirty is never written back, and what is in the sorted data
+//! Groups that nobody will read or write again. What is kept of them in memory goes at once. What of them is dirty is never written back, and what is in the sorted data
 //! goes by range, both with the unit that was being filled when they were abandoned: the commits by which they ended are
 //! in the sorted data, or in a part of the log that is synced, by then.
 
@@ -94,9 +94,15 @@ impl Inner {
         if group.is_empty() || padded_group_len(def, group) != group.len() {
             return Err(Error::Unavailable("what is abandoned must be a group".to_owned()));
         }
-        let mut units = self.units.lock();
-        let unit = units.last_number + 1;
-        Ok(units.abandoned.add(unit, space, group))
+        {
+            let mut units = self.units.lock();
+            let unit = units.last_number + 1;
+            if !units.abandoned.add(unit, space, group) {
+                return Ok(false);
+            }
+        }
+        self.forget_kept(space, group);
+        Ok(true)
     }
 
     /// The unit is in the sorted data: what older units have brought there of them goes.

@@ -61,6 +61,21 @@ fn a_unit_that_was_cut_before_is_written_as_it_was() {
 }
 
 #[test]
+fn what_is_kept_of_them_in_memory_goes_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put_all(&engine, 1, 0..100);
+    put_all(&engine, 2, 0..100);
+    engine.write_back_now();
+    let (start, end) = ([b'g', 1], [b'g', 3]);
+    scan_from(&engine.begin_read(Wait::Allowed), FIXED, &start, &end, Direction::Forward, usize::MAX);
+    let before = engine.stats().row_cache_bytes;
+    assert!(engine.abandon(FIXED, &[b'g', 1]).unwrap());
+    let after = engine.stats().row_cache_bytes;
+    assert!(after < before * 6 / 10 && after > before * 4 / 10, "{after} of {before} bytes");
+}
+
+#[test]
 fn snapshots_keep_them() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());

@@ -13,6 +13,7 @@ use super::super::Inner;
 use super::super::hash::shard_of;
 use super::super::ordered::{Ordered, Part};
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
+use super::super::shard::Shard;
 use super::super::table::rows::Rows;
 use super::{LARGEST_SHARE, Later, MAX_LATER, SMALL_BYTES, Worth};
 use crate::{Direction, Groups, Range, Result, Space, Wait};
@@ -249,7 +250,22 @@ impl Inner {
     /// Forgets what else is kept of a group that has become whole: the order of its dirty rows, which every commit would
     /// go on to maintain, and its clean rows.
     fn forget_else(&self, space: Space, group: &[u8], hash: u64, number: u64) {
-        let Some(end) = group::successor(group) else { return };
+        self.forget_rows(space, group, hash, &|shard, _| {
+            shard.wholes.set_alone(hash, space.0, group, number);
+        });
+    }
+
+    /// Forgets all that is kept of a group in memory but its dirty rows.
+    pub(in super::super) fn forget_kept(&self, space: Space, group: &[u8]) {
+        let hash = self.hasher.group(space, group);
+        self.forget_rows(space, group, hash, &|shard, range| {
+            shard.wholes.forget(space.0, range, &self.shards.budget);
+        });
+    }
+
+    fn forget_rows(&self, space: Space, group: &[u8], hash: u64, end: &dyn Fn(&mut Shard, Range<'_>)) {
+        let Some(successor) = group::successor(group) else { return };
+        let range = Range { start: group, end: &successor };
         let index = shard_of(hash);
         let Ok(mut shard) = self.shards.write(index) else { return };
         let (order, bytes) = shard.active.take_order(space.0, group, hash);
@@ -258,9 +274,7 @@ impl Inner {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |active| Some(active.saturating_sub(bytes)));
         drop(shard);
         drop(order);
-        self.shards.forget_group(index, space, Range { start: group, end: &end }, &|shard| {
-            shard.wholes.set_alone(hash, space.0, group, number);
-        });
+        self.shards.forget_group(index, space, range, &|shard| end(shard, range));
     }
 
     /// The thread's work: large groups, and the memory of those that have left.
