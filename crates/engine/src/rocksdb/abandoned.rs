@@ -105,7 +105,7 @@ impl Inner {
         Ok(true)
     }
 
-    /// The unit is in the sorted data: what older units have brought there of them goes.
+    /// The unit is in the sorted data: what older units have brought there of them goes, and what they have left in memory.
     pub(super) fn remove_abandoned(&self, abandoned: &Abandoned) -> Result<()> {
         for (space, groups) in (0..).map(Space).zip(&abandoned.spaces) {
             if groups.is_empty() {
@@ -118,7 +118,8 @@ impl Inner {
                 let Some(end) = successor(group) else { continue };
                 let range = Range { start: group, end: &end };
                 self.store.delete_range(space, range, !self.store.filter().has_snapshots())?;
-                self.shards.forget_range(space, range);
+                self.store.suggest_compaction(space, range)?;
+                self.forget_kept(space, group);
             }
         }
         Ok(())
