@@ -66,3 +66,21 @@ impl<T> DerefMut for Huge<T> {
         &mut self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_and_short_ones_hold_what_they_were_filled_with() {
+        for len in [0, 1, 1000, WORTHWHILE_BYTES / 8 - 1, WORTHWHILE_BYTES / 8, 3 * WORTHWHILE_BYTES / 8 + 5]
+        {
+            let mut items = Huge::filled(7_u64, len);
+            assert_eq!(items.len(), len);
+            for (place, item) in items.iter_mut().enumerate() {
+                *item += place as u64;
+            }
+            assert!(items.iter().enumerate().all(|(place, item)| *item == place as u64 + 7));
+        }
+    }
+}

@@ -336,3 +336,44 @@ fn groups_that_rest_and_wake_say_what_a_map_says() {
     }
     assert!(rested > 20 && woken > 20, "{rested} rested, {woken} were woken");
 }
+
+#[test]
+fn a_pick_is_a_row_of_a_group_that_is_whole_and_of_no_other() {
+    for count in [20, 5000] {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = open(dir.path());
+        put_many(&engine, 1, count, b"value");
+        put_many(&engine, 2, count, b"another");
+        let mut random = Random::new(7);
+        let mut pick = |read: &dyn Fn(&mut dyn FnMut() -> u64, &mut dyn FnMut(&[u8], &[u8])) -> bool| {
+            let mut picked = None;
+            let is_picked = read(&mut || random.next(), &mut |key, value| {
+                picked = Some((key.to_vec(), value.to_vec()));
+            });
+            assert_eq!(is_picked, picked.is_some());
+            picked
+        };
+        let read = engine.begin_read(Wait::Allowed);
+        let of_group = |draw: &mut dyn FnMut() -> u64, show: &mut dyn FnMut(&[u8], &[u8])| {
+            read.pick(FIXED, &[b'g', 1], draw, show).unwrap()
+        };
+        assert_eq!(pick(&of_group), None, "not whole yet");
+        wait_until_whole(&engine, 1);
+        let mut left: BTreeMap<_, _> = scan(&engine, 1, Direction::Forward).into_iter().collect();
+        // Until there is none.
+        while let Some((key, value)) = pick(&of_group) {
+            assert_eq!(left.remove(&key), Some(value));
+            let mut tx = engine.begin_write(Wait::Allowed);
+            tx.delete(FIXED, &key);
+            let own = |draw: &mut dyn FnMut() -> u64, show: &mut dyn FnMut(&[u8], &[u8])| {
+                tx.pick(FIXED, &[b'g', 1], draw, show).unwrap()
+            };
+            assert_eq!(pick(&own), None, "what the transaction holds is not in the group");
+            tx.commit().unwrap();
+            if !is_whole(&engine, 1) {
+                wait_until_whole(&engine, 1);
+            }
+        }
+        assert!(left.is_empty(), "{} rows were never picked", left.len());
+    }
+}
