@@ -1,6 +1,6 @@
-//! Groups that nobody will read or write again. What is kept of them in memory goes at once. What of them is dirty is never written back, and what is in the sorted data
-//! goes by range, both with the unit that was being filled when they were abandoned: the commits by which they ended are
-//! in the sorted data, or in a part of the log that is synced, by then.
+//! Groups that nobody will read or write again. What is kept of them in memory goes at once. What of them is dirty is never
+//! written back, and what is in the sorted data goes by range, both with the unit that was being filled when they were
+//! abandoned: the commits by which they ended are in the sorted data, or in a part of the log that is synced, by then.
 
 use std::time::{Duration, Instant};
 

@@ -186,7 +186,7 @@ impl Inner {
                     }
                 }
             }
-            self.shards.point(index, &shard);
+            self.shards.point_to_active(index, &shard);
         }
         if grown > 0 {
             let active = self.active_bytes.fetch_add(grown, Ordering::Relaxed) + grown;

@@ -16,7 +16,6 @@ use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
 use super::whole::{TakenIn, Wholes};
-
 use crate::{Direction, Error, Expected, Groups, Range, Result, Space};
 
 /// Rows that move into the cache under one hold of a shard's lock.
@@ -201,12 +200,11 @@ impl Shards {
         }
     }
 
-    /// To be called where the tables of a shard have changed places.
+    /// To be called where the active table of a shard may have grown.
     #[inline]
-    pub fn point(&self, index: usize, shard: &Shard) {
+    pub fn point_to_active(&self, index: usize, shard: &Shard) {
         if let Some(guarded) = self.list.get(index) {
             guarded.active.point_to(Some(&shard.active));
-            guarded.newest_frozen.point_to(shard.frozen.first().map(|table| &**table));
         }
     }
 
@@ -271,13 +269,14 @@ impl Shards {
         let tables: Vec<_> = self
             .list
             .iter()
-            .map(|shard| {
-                let mut shard = shard.lock.write();
+            .map(|guarded| {
+                let mut shard = guarded.lock.write();
                 if shard.active.is_empty() {
                     return None;
                 }
                 shard.seals += 1;
                 let table = Arc::new(std::mem::take(&mut shard.active));
+                guarded.newest_frozen.point_to(Some(&table));
                 shard.frozen.insert(0, table.clone());
                 Some(table)
             })
