@@ -3,6 +3,8 @@
 /// Addresses in `bind`.
 pub const MAX_BIND_ADDRESSES: usize = 16;
 pub const MAX_IO_THREADS: i128 = 128;
+/// Microseconds a thread may look for events before it sleeps.
+pub const MAX_IO_BUSY_POLL: i128 = 1_000;
 pub const MAX_WORKER_THREADS: i128 = 1024;
 /// A database's number is 16 bits wide.
 pub const MAX_DATABASES: i128 = u16::MAX as i128;

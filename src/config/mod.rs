@@ -64,6 +64,7 @@ config! {
     tcp_keepalive_secs: u32,
     timeout_secs: u32,
     io_threads: Auto,
+    io_busy_poll_micros: u32,
     worker_threads: Auto,
 
     dir: PathBuf,

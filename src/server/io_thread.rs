@@ -15,6 +15,7 @@ use super::balance::CoreTime;
 use super::connection::{Connection, Sent, State};
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::subscriptions::output_limit;
+use super::waiting::Waiting;
 use super::workers::Workers;
 use crate::config::Config;
 use crate::dispatch::execute::{Crowding, Lane, write_error};
@@ -40,8 +41,7 @@ pub struct IoThread {
     poll: Poll,
     pub(super) mailboxes: Arc<Mailboxes>,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Time spent waiting since the last look at everything.
-    idle: Duration,
+    waiting: Waiting,
     pub(super) workers: Workers,
     pub(super) connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
@@ -95,7 +95,7 @@ impl IoThread {
             poll,
             mailboxes,
             mailbox,
-            idle: Duration::ZERO,
+            waiting: Waiting::default(),
             workers,
             connections: Vec::new(),
             free: Vec::new(),
@@ -126,9 +126,8 @@ impl IoThread {
         let mut messages = Vec::new();
         while !self.stopping {
             let timeout = self.time_to_wait();
-            let waiting = Instant::now();
-            let polled = self.poll.poll(&mut events, Some(timeout));
-            self.idle += waiting.elapsed();
+            let busy = Duration::from_micros(self.config.io_busy_poll_micros.into());
+            let polled = self.waiting.wait(&mut self.poll, &mut events, timeout, busy);
             match polled {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -156,7 +155,7 @@ impl IoThread {
             if turn >= ROUND {
                 self.last_round = Instant::now();
                 self.look_after_all();
-                let idle = std::mem::take(&mut self.idle);
+                let idle = self.waiting.take_idle();
                 self.balance(turn, idle);
             }
         }

@@ -17,6 +17,7 @@ mod stream;
 mod subscriptions;
 mod sweeper;
 mod throttle;
+mod waiting;
 mod workers;
 
 use std::io;

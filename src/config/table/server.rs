@@ -3,7 +3,9 @@
 use super::{at, count, int, memory, small_count};
 use crate::config::appendonly;
 use crate::config::choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
-use crate::config::limits::{MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_THREADS, MAX_WORKER_THREADS};
+use crate::config::limits::{
+    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_WORKER_THREADS,
+};
 use crate::config::option::Section::{
     Clients, Cluster, Keyspace, Memory, Network, Observability, Security, Storage,
 };
@@ -41,6 +43,9 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(io_threads))
         .at_start()
         .help("Threads that read, run and answer commands; 0 is one per core."),
+    Opt::new(Network, "io-busy-poll", int(0, MAX_IO_BUSY_POLL), "50")
+        .field(at!(io_busy_poll_micros))
+        .help("Microseconds for which an I/O thread whose events follow each other closely looks for the next one before it sleeps; 0 always sleeps."),
     Opt::new(Network, "worker-threads", int(0, MAX_WORKER_THREADS), "0")
         .field(at!(worker_threads))
         .at_start()

@@ -1,0 +1,104 @@
+//! How an I/O thread waits for its next events. A thread that sleeps is woken by the client's own system call, and waking
+//! a core costs that client more than the rest of the call: where events follow each other closely, the thread looks again
+//! for a moment before it sleeps, and leaves the core to anyone who wants it between two looks.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll};
+
+/// The last wait may have been this many times as long as a thread would look for events: waking takes time as well.
+const CLOSE: u32 = 2;
+
+#[derive(Default)]
+pub struct Waiting {
+    last: Duration,
+    idle: Duration,
+}
+
+impl Waiting {
+    /// Until there are events or the time is over; looks for them at most for `busy` before it sleeps.
+    pub fn wait(
+        &mut self,
+        poll: &mut Poll,
+        events: &mut Events,
+        timeout: Duration,
+        busy: Duration,
+    ) -> io::Result<()> {
+        let begin = Instant::now();
+        let mut done = false;
+        if self.looks(timeout, busy) {
+            loop {
+                poll.poll(events, Some(Duration::ZERO))?;
+                done = !events.is_empty();
+                if done || begin.elapsed() >= busy {
+                    break;
+                }
+                thread::yield_now();
+            }
+        }
+        let polled = if done { Ok(()) } else { poll.poll(events, Some(timeout)) };
+        self.waited(begin.elapsed());
+        polled
+    }
+
+    /// Whether the next events are likely to come while the thread looks for them.
+    fn looks(&self, timeout: Duration, busy: Duration) -> bool {
+        timeout > busy && self.last < busy * CLOSE
+    }
+
+    fn waited(&mut self, time: Duration) {
+        self.last = time;
+        self.idle += time;
+    }
+
+    /// Time spent waiting since this was last asked.
+    pub fn take_idle(&mut self) -> Duration {
+        std::mem::take(&mut self.idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mio::{Token, Waker};
+
+    use super::*;
+
+    const BUSY: Duration = Duration::from_micros(50);
+    const LONG: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn only_a_thread_whose_events_follow_closely_looks_again() {
+        let mut waiting = Waiting::default();
+        waiting.waited(BUSY);
+        assert!(waiting.looks(LONG, BUSY));
+        waiting.waited(BUSY * CLOSE);
+        assert!(!waiting.looks(LONG, BUSY), "an idle thread sleeps");
+        waiting.waited(Duration::ZERO);
+        assert!(!waiting.looks(LONG, Duration::ZERO), "it is turned off");
+        assert!(!waiting.looks(Duration::ZERO, BUSY), "there is work already");
+        assert_eq!(waiting.take_idle(), BUSY + BUSY * CLOSE);
+        assert_eq!(waiting.take_idle(), Duration::ZERO);
+    }
+
+    #[test]
+    fn events_are_seen_while_looking_and_while_asleep() {
+        let mut poll = Poll::new().unwrap();
+        let waker = Waker::new(poll.registry(), Token(7)).unwrap();
+        let mut events = Events::with_capacity(4);
+        let mut waiting = Waiting::default();
+        for busy in [Duration::ZERO, BUSY, Duration::from_millis(20)] {
+            waiting.last = Duration::ZERO;
+            waiting.wait(&mut poll, &mut events, Duration::from_millis(30), busy).unwrap();
+            assert!(events.is_empty(), "nothing has happened");
+            waker.wake().unwrap();
+            waiting.last = Duration::ZERO;
+            waiting.wait(&mut poll, &mut events, Duration::from_secs(60), busy).unwrap();
+            assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [Token(7)]);
+            // Is told once.
+            waiting.wait(&mut poll, &mut events, Duration::from_millis(1), busy).unwrap();
+            assert!(events.is_empty());
+        }
+    }
+}
