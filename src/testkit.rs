@@ -18,8 +18,9 @@ use crate::dispatch::gate;
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::Run;
+use crate::dispatch::together::Together;
 use crate::encoding::SPACES;
-use crate::keyspace::start;
+use crate::keyspace::{Located, start};
 use crate::node::Node;
 use crate::pubsub::Queue;
 
@@ -160,13 +161,37 @@ impl Kit {
             protocol: self.session.protocol,
             now_ms: self.now_ms,
             limits: &limits,
-            located: crate::keyspace::Located::default(),
+            located: Located::default(),
         };
         if let Ran::Offload(why) = self.lane.run(call, &mut out) {
             self.offloaded = true;
             self.lane.run_on_worker(call, why, &mut out);
         }
         out
+    }
+
+    /// Commands that write one key, in one transaction; the bytes of their replies, or None where that is not possible.
+    pub fn together(&mut self, commands: &[OwnedArgs]) -> Option<Vec<u8>> {
+        let limits = self.node.config.current().limits();
+        let (db, protocol, now_ms) = (self.session.db, self.session.protocol, self.now_ms);
+        let calls = commands.iter().map(|words| {
+            let (command, named) = gate::find(words.view()).expect("a command");
+            let located = Located::new(self.node.keyspace.seed, words.view().get(1).expect("a key"));
+            Call { command, named, words: words.view(), db, protocol, now_ms, limits: &limits, located }
+        });
+        let (mut out, mut steps) = (Vec::new(), Vec::new());
+        let first = calls.clone().next().expect("a command");
+        match self.lane.run_together(&first, calls, &mut out, &mut steps) {
+            Together::Apart => {
+                assert!(out.is_empty());
+                None
+            }
+            Together::Replied { .. } => {
+                assert_eq!(steps.len(), commands.len());
+                assert_eq!(steps.last().map(|step| step.end), Some(out.len()));
+                Some(out)
+            }
+        }
     }
 
     pub fn resp3(&mut self) {

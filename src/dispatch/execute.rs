@@ -14,7 +14,8 @@ use super::spec::{KeyFlags, ReadFn, Run, WriteFn};
 use crate::encoding::slot;
 use crate::error::{Error, Result};
 use crate::keyspace::{
-    Env, Limits, Located, Notes, Place, ReadCx, Source, Tally, View as _, WriteCx, draws, reap, stripe_of,
+    Db, Effects, Env, Limits, Located, Notes, Place, ReadCx, Source, Tally, View as _, WriteCx, draws, reap,
+    stripe_of,
 };
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
@@ -29,11 +30,11 @@ const ARENA_KEEP_BYTES: usize = 256 * 1024;
 pub struct Lane {
     pub node: Arc<Node>,
     pub counters: Arc<ThreadCounters>,
-    arena: Vec<u8>,
+    pub(super) arena: Vec<u8>,
     /// The random number of the command that runs.
-    random: u64,
+    pub(super) random: u64,
     /// What it noted that is not told with its commit.
-    notes: Notes,
+    pub(super) notes: Notes,
     pub crowding: Crowding,
 }
 
@@ -161,7 +162,7 @@ impl Lane {
     /// What a command noted beside its commit: keys it met whose time had come are removed, and keys it missed are told of.
     /// Whether anything was written.
     #[inline]
-    fn settle(&mut self, patience: Patience, wait: Wait) -> bool {
+    pub(super) fn settle(&mut self, patience: Patience, wait: Wait) -> bool {
         !self.notes.is_empty() && self.settle_notes(patience, wait)
     }
 
@@ -207,6 +208,12 @@ impl Lane {
                 write_error(&self.node, &self.counters, error, out);
             }
         }
+        self.rest();
+    }
+
+    /// Gives back what one command needed and the next hardly will.
+    #[inline]
+    pub(super) fn rest(&mut self) {
         if self.arena.capacity() > ARENA_KEEP_BYTES {
             self.arena = Vec::new();
         }
@@ -354,7 +361,13 @@ impl Lane {
 
 impl Node {
     #[inline]
-    fn env<'a>(&'a self, call: &Call<'a>, place: Place, random: u64, located: Located) -> Option<Env<'a>> {
+    pub(super) fn env<'a>(
+        &'a self,
+        call: &Call<'a>,
+        place: Place,
+        random: u64,
+        located: Located,
+    ) -> Option<Env<'a>> {
         Some(Env {
             keyspace: &self.keyspace,
             db: self.keyspace.databases.get(call.db)?,
@@ -363,6 +376,7 @@ impl Node {
             located,
             limits: call.limits,
             random,
+            joined: false,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
             sorts_fields: self.keyspace.fields.sorts(),
@@ -379,6 +393,7 @@ impl Node {
             located: Located::default(),
             limits: &Limits::DEFAULT,
             random,
+            joined: false,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
             sorts_fields: self.keyspace.fields.sorts(),
@@ -441,17 +456,7 @@ fn write<T>(
         };
         match done {
             Ok((value, dirty)) => {
-                *notes = effects.notes;
-                if !effects.remapped.is_empty() {
-                    node.keyspace.databases.apply(&effects.remapped);
-                }
-                if !effects.dead.is_empty() {
-                    node.keyspace.garbage.add(effects.dead);
-                }
-                count(counters, tally);
-                if tally.expired_fields != 0 {
-                    node.keyspace.fields.expired_passively(env.db.logical, u64::from(tally.expired_fields));
-                }
+                conclude(node, counters, env.db, (effects, tally), notes);
                 counters.writes.add(u64::from(dirty));
                 return Ok((value, dirty));
             }
@@ -464,6 +469,28 @@ fn write<T>(
     }
 }
 
+/// What must happen once a transaction is committed.
+#[inline]
+pub(super) fn conclude(
+    node: &Node,
+    counters: &ThreadCounters,
+    db: Db,
+    (effects, tally): (Effects<'_>, Tally),
+    notes: &mut Notes,
+) {
+    *notes = effects.notes;
+    if !effects.remapped.is_empty() {
+        node.keyspace.databases.apply(&effects.remapped);
+    }
+    if !effects.dead.is_empty() {
+        node.keyspace.garbage.add(effects.dead);
+    }
+    count(counters, tally);
+    if tally.expired_fields != 0 {
+        node.keyspace.fields.expired_passively(db.logical, u64::from(tally.expired_fields));
+    }
+}
+
 fn count(counters: &ThreadCounters, tally: Tally) {
     if tally != Tally::default() {
         counters.hits.add(u64::from(tally.hits));
@@ -473,7 +500,12 @@ fn count(counters: &ThreadCounters, tally: Tally) {
 }
 
 /// Locks the stripes of the command's keys.
-fn lock<'a>(node: &'a Node, call: &Call<'_>, mode: Mode, patience: Patience) -> Option<(Held<'a>, Located)> {
+pub(super) fn lock<'a>(
+    node: &'a Node,
+    call: &Call<'_>,
+    mode: Mode,
+    patience: Patience,
+) -> Option<(Held<'a>, Located)> {
     let spec = call.command.spec;
     let nowhere = Located::default();
     if spec.locks_everything {

@@ -10,5 +10,6 @@ pub mod redact;
 pub mod registry;
 pub mod session;
 pub mod spec;
+pub mod together;
 pub mod warm;
 pub mod watch;

@@ -17,6 +17,8 @@ pub struct Registered {
     pub spec: &'static Spec,
     /// `client|kill` for a subcommand.
     pub full_name: String,
+    /// [`Spec::joins`]
+    pub joins: bool,
     /// Subcommands, in the order of the table.
     pub subcommands: Vec<Registered>,
 }
@@ -134,7 +136,7 @@ fn register(spec: &'static Spec, parent: &str, total: &mut usize) -> Registered 
     *total += 1;
     let full_name = if parent.is_empty() { spec.name.to_owned() } else { format!("{parent}|{}", spec.name) };
     let subcommands = spec.subcommands.iter().map(|sub| register(sub, spec.name, total)).collect();
-    Registered { id, spec, full_name, subcommands }
+    Registered { id, spec, full_name, joins: spec.joins(), subcommands }
 }
 
 #[cfg(test)]

@@ -528,6 +528,16 @@ impl Spec {
         }
     }
 
+    /// Whether it may run in one transaction with others on its key: it is little work, and finds what it wants by name
+    /// or at random.
+    pub fn joins(&self) -> bool {
+        matches!(self.run, Run::Write(_))
+            && self.flags.has(Flags::FAST)
+            && self.keys.single().is_some()
+            && self.touches != Some(Touches::AnyScore)
+            && !(self.long || self.locks_everything || self.reads_sources || self.read_only.is_some())
+    }
+
     pub fn is_write(&self) -> bool {
         matches!(self.run, Run::Write(_))
     }

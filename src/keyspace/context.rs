@@ -100,6 +100,8 @@ pub struct Env<'a> {
     /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
     /// one read. [`draws`] makes more of it.
     pub random: u64,
+    /// Other commands have run in the same transaction: nothing that has to sort their rows in is little work.
+    pub joined: bool,
     /// There is one database, and keys know their slots.
     pub cluster_enabled: bool,
     /// What is to be noted, of events and messages: nothing while nobody subscribes.
@@ -128,6 +130,11 @@ impl Env<'_> {
     /// To be asked before work whose size is known only now.
     pub fn light_or_offload(&self, size: usize, limit: usize) -> Result<()> {
         if size > limit && self.place == Place::IoThread { Err(Error::Offload) } else { Ok(()) }
+    }
+
+    /// To be asked before rows are read in order.
+    fn alone_or_offload(&self) -> Result<()> {
+        if self.joined { Err(Error::Offload) } else { Ok(()) }
     }
 
     /// The key's slot; known already for the key that the command was locked by.
@@ -340,6 +347,21 @@ impl<'a> WriteCx<'a> {
         Ok(version)
     }
 
+    /// For the next command on the same key, in the same transaction; `joined` if others have run.
+    #[inline]
+    pub fn next(&mut self, located: Located, random: u64, joined: bool) {
+        self.arena.clear();
+        self.env.located = located;
+        self.env.random = random;
+        self.env.joined = joined;
+    }
+
+    /// How often the transaction has put or deleted a row.
+    #[inline]
+    pub fn changes(&self) -> usize {
+        self.txn.changes()
+    }
+
     /// The transaction, what must happen once it is committed, and what it found.
     #[inline]
     pub fn finish(self) -> (AnyWrite<'a>, Effects<'a>, Tally) {
@@ -495,6 +517,7 @@ macro_rules! view {
                 limit: usize,
                 each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
             ) -> Result<()> {
+                self.env.alone_or_offload()?;
                 Ok(self.$source.scan(space, range, direction, limit, each)?)
             }
 
@@ -505,6 +528,7 @@ macro_rules! view {
                 rank: usize,
                 show: &mut dyn FnMut(&[u8], &[u8]),
             ) -> Result<Option<usize>> {
+                self.env.alone_or_offload()?;
                 Ok(self.$source.nth(space, range, rank, show)?)
             }
 

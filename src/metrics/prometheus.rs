@@ -90,7 +90,11 @@ fn about_traffic(node: &Node, page: &mut Page) {
         "Commands that a worker ran.",
         metrics.sum(|t| t.offloaded.get()),
     );
-    page.counter("tarn_write_transactions_total", "Commits.", metrics.sum(|t| t.writes.get()));
+    page.counter(
+        "tarn_write_transactions_total",
+        "Commands that wrote, and commits of the server's own.",
+        metrics.sum(|t| t.writes.get()),
+    );
     page.family("tarn_errors_total", Kind::Counter, "Error replies by their code.");
     for (code, count) in metrics.errors() {
         page.labelled("tarn_errors_total", &[("code", &code)], count);

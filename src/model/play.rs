@@ -6,6 +6,7 @@ use tarn_resp::OwnedArgs;
 use tarn_resp::decode::{self, Value};
 
 use super::{Bytes, Data, Model};
+use crate::dispatch::registry::registry;
 use crate::encoding::SPACES;
 use crate::keyspace::draws;
 use crate::testkit::{Kit, START_MS};
@@ -109,6 +110,25 @@ pub fn command(random: &mut impl Iterator<Item = u64>) -> Vec<Bytes> {
     words.map(String::into_bytes).collect()
 }
 
+/// Some that may run in one transaction.
+fn on_one_key(random: &mut impl Iterator<Item = u64>) -> Vec<Vec<Bytes>> {
+    let count = 2 + random.next().unwrap() as usize % 6;
+    let mut commands: Vec<Vec<Bytes>> = Vec::new();
+    while commands.len() < count {
+        let mut words = command(random);
+        if registry().find(&words[0]).unwrap().joins {
+            let key = commands.first().map_or_else(|| words[1].clone(), |first| first[1].clone());
+            words[1] = key;
+            // Another type mostly is a refusal: seldom wanted.
+            let alike = commands.first().is_none_or(|first| first[0][0] == words[0][0]);
+            if alike || random.next().unwrap().is_multiple_of(8) {
+                commands.push(words);
+            }
+        }
+    }
+    commands
+}
+
 /// Replies whose order means nothing, sorted.
 fn settled(name: &[u8], reply: Value) -> Value {
     match (name, reply) {
@@ -199,6 +219,27 @@ impl Play {
         said == real
     }
 
+    /// Commands that write one key, in one transaction; false where they have to run apart.
+    fn together(&mut self, commands: &[Vec<Bytes>]) -> Option<Option<&'static str>> {
+        let owned: Vec<OwnedArgs> = commands.iter().map(|words| words.iter().collect()).collect();
+        let bytes = self.kit.together(&owned)?;
+        let (replies, used) = decode::all(&bytes).unwrap();
+        assert_eq!((replies.len(), used), (commands.len(), bytes.len()));
+        let before = self.model.clone();
+        let mut after = before.clone();
+        let expected: Vec<Value> = commands.iter().map(|words| after.run(words)).collect();
+        let line = commands.iter().map(|words| words.join(&b' ').escape_ascii().to_string());
+        let line = line.collect::<Vec<_>>().join(" | ");
+        let told = self.told_of(&line, &replies[0], &before, &after);
+        if told.is_some() {
+            assert!(replies.iter().all(|reply| *reply == replies[0]), "{line}: {replies:?}");
+        } else {
+            assert_eq!(replies, expected, "{line}\nbefore: {:?}", before.keys);
+            self.model = after;
+        }
+        Some(told)
+    }
+
     /// One command. Which of the faults, if any, the client was told of.
     pub fn step(&mut self, words: &[Bytes]) -> Option<&'static str> {
         let real = self.ask(words);
@@ -206,47 +247,60 @@ impl Play {
         let mut after = before.clone();
         let expected = after.run(words);
         let line = words.join(&b' ').escape_ascii().to_string();
-        if let Value::Error(text) = &real {
-            if text.starts_with(b"CLUSTERDOWN") {
-                return Some("unavailable");
-            }
-            if text.starts_with(b"UNKNOWNOUTCOME") {
-                // Whichever it was, it was all of it.
-                self.engine().set_faults(Faults::none());
-                let now = self.everything();
-                let applied = self.is(&after, &now);
-                assert!(
-                    applied || self.is(&before, &now),
-                    "{line}: half of it is there: {now:?}\nbefore: {before:?}"
-                );
-                if applied {
-                    self.model = after;
-                }
-                return Some("unknown");
-            }
+        let told = self.told_of(&line, &real, &before, &after);
+        if told.is_none() {
+            assert_eq!(real, expected, "{line}\nbefore: {:?}", before.keys);
+            self.model = after;
         }
-        assert_eq!(real, expected, "{line}\nbefore: {:?}", before.keys);
-        self.model = after;
-        None
+        told
+    }
+
+    /// Which of the faults a reply tells of; the model is then what the fault has left.
+    fn told_of(&mut self, line: &str, real: &Value, before: &Model, after: &Model) -> Option<&'static str> {
+        let Value::Error(text) = real else { return None };
+        if text.starts_with(b"CLUSTERDOWN") {
+            return Some("unavailable");
+        }
+        if !text.starts_with(b"UNKNOWNOUTCOME") {
+            return None;
+        }
+        // Whichever it was, it was all of it.
+        self.engine().set_faults(Faults::none());
+        let now = self.everything();
+        let applied = self.is(after, &now);
+        assert!(applied || self.is(before, &now), "{line}: half of it is there: {now:?}\nbefore: {before:?}");
+        if applied {
+            self.model = after.clone();
+        }
+        Some("unknown")
     }
 }
 
 #[test]
 fn random_commands_over_a_failing_engine_match_the_model() {
-    let (mut unavailable, mut unknown) = (0, 0);
+    let (mut unavailable, mut unknown, mut joined) = (0, 0, 0);
     for seed in 0..4_u64 {
         let mut play = Play::new();
         let mut random = draws(seed);
         play.engine().set_faults(Faults::random(seed, RATES));
         for number in 0..COMMANDS / 4 {
-            let words = command(&mut random);
-            match play.step(&words) {
-                Some("unavailable") => unavailable += 1,
-                Some(_) => {
-                    unknown += 1;
-                    play.engine().set_faults(Faults::random(random.next().unwrap(), RATES));
+            let commands =
+                if number.is_multiple_of(4) { on_one_key(&mut random) } else { vec![command(&mut random)] };
+            let joint = if commands.len() > 1 { play.together(&commands) } else { None };
+            joined += usize::from(joint.is_some());
+            let mut apart = commands.iter();
+            let told: Vec<_> = match joint {
+                Some(told) => vec![told],
+                None => std::iter::from_fn(|| apart.next().map(|words| play.step(words))).collect(),
+            };
+            for told in told.into_iter().flatten() {
+                match told {
+                    "unavailable" => unavailable += 1,
+                    _ => {
+                        unknown += 1;
+                        play.engine().set_faults(Faults::random(random.next().unwrap(), RATES));
+                    }
                 }
-                None => {}
             }
             if random.next().unwrap().is_multiple_of(16) {
                 let ms = random.next().unwrap() % 300;
@@ -263,4 +317,5 @@ fn random_commands_over_a_failing_engine_match_the_model() {
         assert!(play.engine().injected().conflicts > 100);
     }
     assert!(unavailable > 100 && unknown > 100, "{unavailable} {unknown}");
+    assert!(joined > 1_000, "{joined}");
 }

@@ -29,6 +29,8 @@ pub struct Foreseen {
     /// Its key, if it has one.
     pub located: Located,
     row: Option<Expected>,
+    /// May run in one transaction with the one before it: both write the same key.
+    joins: bool,
 }
 
 /// The commands that were looked at, in the order in which they came.
@@ -156,7 +158,7 @@ impl Ahead {
         let seed = node.keyspace.seed;
         let Some(db) = node.keyspace.databases.get(db) else { return };
         let mut start = 0;
-        let mut last: (&[u8], Located) = (&[], Located::default());
+        let mut last: (&[u8], Located, bool) = (&[], Located::default(), false);
         for parser in &mut self.parsers {
             let rest = bytes.get(start..).unwrap_or(&[]);
             let Ok(Parsed::Command { consumed }) = parser.parse(rest, limits) else {
@@ -179,10 +181,10 @@ impl Ahead {
                     (located, row)
                 }
             };
-            if let Some(key) = key {
-                last = (key, located);
-            }
-            self.foreseen.push(Foreseen { start, end: start + consumed, found, located, row });
+            let may_join = found.is_some_and(|(command, _)| command.joins);
+            let joins = may_join && last.2 && key == Some(last.0);
+            last = (key.unwrap_or_default(), located, may_join);
+            self.foreseen.push(Foreseen { start, end: start + consumed, found, located, row, joins });
             start += consumed;
         }
     }
@@ -196,6 +198,13 @@ impl Ahead {
         let foreseen = *self.foreseen.get(index)?;
         let words = self.parsers.get(index)?.args(bytes.get(foreseen.start..)?);
         Some((foreseen, words))
+    }
+
+    /// How many of them, from this one on, may run in one transaction.
+    #[inline]
+    pub fn together_from(&self, index: usize) -> usize {
+        let behind = self.foreseen.get(index + 1..).unwrap_or_default();
+        1 + behind.iter().take_while(|foreseen| foreseen.joins).count()
     }
 
     /// The keys of one of them and of what comes behind it.

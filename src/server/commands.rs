@@ -1,6 +1,7 @@
 //! From bytes of a connection to commands that have run: the hot path of an I/O thread.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run};
+use crate::dispatch::together::{Step, Together};
 use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
 use crate::keyspace::Located;
@@ -190,7 +192,18 @@ impl IoThread {
         let mut ahead = std::mem::take(&mut self.ahead);
         ahead.look(&self.node, connection.session.db, bytes, limits);
         let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
+        // Up to here each command runs on its own.
+        let mut apart = 0;
         while flow == Flow::Next && connection.takes_commands() {
+            if index >= apart {
+                let together = index..index + ahead.together_from(index);
+                apart = together.end;
+                if let Some(end) = self.run_together(connection, &ahead, together, bytes) {
+                    *used = begin + end;
+                    index = apart;
+                    continue;
+                }
+            }
             let Some((Foreseen { end, found, located, .. }, words)) = ahead.get(index, bytes) else { break };
             let found = found.map_or_else(|| gate::find(words), Ok);
             let next = Next { words, found, located, among: Some((&ahead, index, bytes)) };
@@ -204,6 +217,63 @@ impl IoThread {
         // Long commands need long lists of words; a thread that once met one need not keep them.
         self.ahead = if bytes.len() > READ_BYTES { Ahead::default() } else { ahead };
         any.then_some(flow)
+    }
+
+    /// Runs commands that write the same key in one transaction; where their bytes end. None where nothing has happened.
+    fn run_together(
+        &mut self,
+        connection: &mut Connection,
+        ahead: &Ahead,
+        together: Range<usize>,
+        bytes: &[u8],
+    ) -> Option<usize> {
+        let (count, last) = (together.len(), together.end.saturating_sub(1));
+        if count < 2 {
+            return None;
+        }
+        let session = &connection.session;
+        let (db, protocol, now_ms) = (session.db, session.protocol, self.now_ms);
+        let limits = self.config.limits();
+        let calls = together.filter_map(|index| {
+            let (Foreseen { found, located, .. }, words) = ahead.get(index, bytes)?;
+            let (command, named) = found?;
+            Some(Call { command, named, words, db, protocol, now_ms, limits: &limits, located })
+        });
+        let first = calls.clone().next()?;
+        let is_ordinary = session.reply_mode == ReplyMode::On
+            && session.subscriptions.is_empty()
+            && self.node.clients.monitors() == 0
+            && self.node.pause.holds(true, now_ms).is_none()
+            && gate::admit(first.command, session, &self.config, first.words).is_ok();
+        if !is_ordinary {
+            return None;
+        }
+        let mut begin = connection.output.len();
+        let mut steps = std::mem::take(&mut self.steps);
+        let ran = self.lane.run_together(&first, calls.clone(), &mut connection.output, &mut steps);
+        let wrote = match ran {
+            Together::Apart => None,
+            Together::Replied { wrote } => Some(wrote),
+        };
+        if let Some(wrote) = wrote {
+            self.wrote |= wrote;
+            let now = Instant::now();
+            // What they have in common is a part of each of them.
+            let nanos = now.duration_since(self.last).as_nanos() as u64 / count as u64;
+            self.last = now;
+            for (call, Step { end, wrote }) in calls.zip(&steps) {
+                let client = &connection.session.client;
+                client.ran(call.command.id, now_ms);
+                if *wrote {
+                    connection.write_replies.push((begin, *end));
+                }
+                begin = *end;
+                let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos };
+                watch::note(&self.node, &self.config, &self.lane.counters, &ended);
+            }
+        }
+        self.steps = steps;
+        wrote.and_then(|_| ahead.get(last, bytes)).map(|(foreseen, _)| foreseen.end)
     }
 
     fn execute(&mut self, connection: &mut Connection, place: usize, next: Next<'_>) -> Flow {

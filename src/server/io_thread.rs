@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::dispatch::execute::{Crowding, Lane, write_error};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
+use crate::dispatch::together::Step;
 use crate::error::Error;
 use crate::node::Node;
 use crate::pubsub::{Queue, Subscribers};
@@ -66,6 +67,8 @@ pub struct IoThread {
     /// The command that runs changed what its client listens to.
     pub(super) confirmed: bool,
     pub(super) ahead: Ahead,
+    /// Of commands that run in one transaction; kept for the next.
+    pub(super) steps: Vec<Step>,
     /// Of the machine, when this thread was last seen to be overloaded.
     pub(super) core_time: Option<CoreTime>,
     /// At the last look.
@@ -112,6 +115,7 @@ impl IoThread {
             command_wrote: false,
             confirmed: false,
             ahead: Ahead::default(),
+            steps: Vec::new(),
             core_time: None,
             crowding: Crowding::default(),
             last_round: Instant::now(),

@@ -36,6 +36,7 @@ mod limits;
 mod list;
 mod notify;
 mod pattern;
+mod pipeline;
 mod protocol;
 mod pubsub;
 mod rng;

@@ -243,8 +243,8 @@ impl Write for AnyWrite<'_> {
     }
 
     #[inline]
-    fn is_dirty(&self) -> bool {
-        each!(AnyWrite, self, w => w.is_dirty())
+    fn changes(&self) -> usize {
+        each!(AnyWrite, self, w => w.changes())
     }
 
     #[inline]

@@ -219,8 +219,11 @@ pub trait Write: Read {
     fn delete(&mut self, space: Space, key: &[u8]);
     /// As [`Read::get`] of what this transaction itself has put, and of nothing else: for keys that cannot be there yet.
     fn get_own(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
-    /// Whether anything was put or deleted.
-    fn is_dirty(&self) -> bool;
+    /// How often something was put or deleted.
+    fn changes(&self) -> usize;
+    fn is_dirty(&self) -> bool {
+        self.changes() > 0
+    }
     /// Makes the rows visible and returns their place in the order. Does not wait for durability.
     fn commit(self) -> Result<Position>;
     fn rollback(self);

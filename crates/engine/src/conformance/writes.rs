@@ -99,6 +99,12 @@ pub fn dirty_once_something_was_put_or_deleted(harness: &impl Harness) {
     let mut write = engine.begin_write(Wait::Allowed);
     write.delete(PLAIN, b"a");
     assert!(write.is_dirty());
+    // Each time counts, also where the row is the same.
+    write.put(PLAIN, b"a", &[b"1"]);
+    write.put(PLAIN, b"a", &[b"1"]);
+    assert_eq!(write.changes(), 3);
+    write.rollback();
+    assert_eq!(engine.begin_write(Wait::Allowed).changes(), 0);
 }
 
 pub fn a_commit_of_nothing_is_allowed(harness: &impl Harness) {

@@ -34,6 +34,7 @@ pub struct MemoryWrite<'e> {
     committed_rows: usize,
     /// By space, as far as there are rows.
     own: Vec<Rows>,
+    changes: usize,
     reads: RefCell<ReadSet>,
 }
 
@@ -138,6 +139,7 @@ impl<'e> MemoryWrite<'e> {
             open: true,
             committed_rows: 0,
             own: Vec::new(),
+            changes: 0,
             reads: RefCell::default(),
         }
     }
@@ -148,6 +150,7 @@ impl<'e> MemoryWrite<'e> {
     }
 
     fn set(&mut self, space: Space, key: &[u8], value: Option<Box<[u8]>>) {
+        self.changes += 1;
         let index = usize::from(space.0);
         if self.own.len() <= index {
             self.own.resize_with(index + 1, Rows::new);
@@ -243,8 +246,8 @@ impl Write for MemoryWrite<'_> {
         Ok(value.is_some())
     }
 
-    fn is_dirty(&self) -> bool {
-        self.own.iter().any(|rows| !rows.is_empty())
+    fn changes(&self) -> usize {
+        self.changes
     }
 
     fn commit(mut self) -> Result<Position> {

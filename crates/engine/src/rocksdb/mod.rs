@@ -58,6 +58,8 @@ use crate::{
 const ROWS_PER_HOLD: usize = 64;
 /// Rows of a commit or a read of many that are asked for ahead of their use.
 const LOOK_AHEAD: usize = 16;
+/// Random picks of a transaction that meet what it deleted itself.
+const REDRAWS: usize = 16;
 
 /// How a database is opened.
 pub struct OpenOptions {
@@ -504,8 +506,28 @@ impl Read for RocksWrite<'_> {
         draw: &mut dyn FnMut() -> u64,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<bool> {
-        // Of its own rows, some may be of the group.
-        if self.is_dirty() { Ok(false) } else { self.inner.pick(space, group, draw, show) }
+        if !self.is_dirty() {
+            return self.inner.pick(space, group, draw, show);
+        }
+        let def = self.inner.def(space)?;
+        if self.buffer.puts_in(self.inner.hasher.group(space, group)) {
+            return Ok(false);
+        }
+        // Of what it deleted itself it draws again, so that the others keep the same chance.
+        for _ in 0..REDRAWS {
+            let mut is_gone = false;
+            let is_picked = self.inner.pick(space, group, draw, &mut |key, value| {
+                let hash = self.inner.hasher.row(def, space, key);
+                is_gone = self.buffer.get(space.0, key, &hash).is_some();
+                if !is_gone {
+                    show(key, value);
+                }
+            })?;
+            if !is_gone {
+                return Ok(is_picked);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -536,8 +558,9 @@ impl Write for RocksWrite<'_> {
         Ok(own.is_some())
     }
 
-    fn is_dirty(&self) -> bool {
-        !self.buffer.rows.is_empty()
+    #[inline]
+    fn changes(&self) -> usize {
+        self.buffer.changes
     }
 
     fn commit(self) -> Result<Position> {

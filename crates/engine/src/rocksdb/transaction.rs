@@ -32,6 +32,8 @@ pub struct TxBuffer {
     /// Rows as they will stand in the log.
     pub bytes: Vec<u8>,
     pub rows: Vec<TxRow>,
+    /// How often a row was set.
+    pub changes: usize,
     index: HashTable<u32>,
 }
 
@@ -46,6 +48,7 @@ impl TxBuffer {
         }
         self.bytes.clear();
         self.rows.clear();
+        self.changes = 0;
         self.index.clear();
         BUFFERS.with_borrow_mut(|buffers| {
             if buffers.len() < KEPT_BUFFERS {
@@ -85,6 +88,7 @@ impl TxBuffer {
     /// Sets a row; a later one of the same key takes an earlier one's place.
     #[inline]
     pub fn set(&mut self, space: u8, key: &[u8], hash: RowHash, value: Option<&[&[u8]]>) {
+        self.changes += 1;
         let position = self.position(space, key, &hash);
         if let Some(position) = position
             && self.overwrite(position, key.len(), value)
@@ -130,6 +134,12 @@ impl TxBuffer {
             at += part.len();
         }
         true
+    }
+
+    /// Whether a row of the group is put, not deleted.
+    pub fn puts_in(&self, group: u64) -> bool {
+        let mut of_group = self.rows.iter().filter(|row| row.hash.group == group);
+        of_group.any(|row| self.row(row).is_some_and(|row| row.value.is_some()))
     }
 
     /// The transaction's own rows of a range, in a scan's order.

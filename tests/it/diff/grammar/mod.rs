@@ -57,6 +57,35 @@ pub const EVENTFUL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &Z
 
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
+/// After so many of a hundred, a script stays with a key.
+const STAYING_PERCENT: usize = 10;
+/// By commands of which Tarn commits several together where a pipeline stays with a key.
+const STAYING: &[&[u8]] = &[
+    b"HSET",
+    b"HDEL",
+    b"HSETNX",
+    b"HINCRBY",
+    b"HINCRBYFLOAT",
+    b"SADD",
+    b"SREM",
+    b"LPUSH",
+    b"RPUSH",
+    b"LPUSHX",
+    b"RPUSHX",
+    b"LPOP",
+    b"RPOP",
+    b"ZADD",
+    b"ZREM",
+    b"ZINCRBY",
+    b"INCR",
+    b"INCRBY",
+    b"DECR",
+    b"APPEND",
+    b"SETNX",
+    b"EXPIRE",
+    b"PEXPIRE",
+    b"PERSIST",
+];
 /// Not these: what is still right of them may answer with what differs from server to server.
 const KEPT_WHOLE: &[&[u8]] = &[
     b"SCAN", b"HSCAN", b"SSCAN", b"SPOP", b"SORT", b"SORT_RO", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG",
@@ -69,14 +98,40 @@ pub fn is_kept_whole(args: &Args) -> bool {
 
 pub fn script(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
     let groups = (0..8).map(|_| if rng.percent(30) { 1 } else { 1 + rng.below(40) }).collect();
-    let steps = (0..steps)
-        .map(|_| {
-            let family = *rng.pick(families);
-            let template = *rng.weighted(family.templates);
-            step(rng, template)
-        })
-        .collect();
-    Script { steps, groups }
+    let mut script = Vec::new();
+    while script.len() < steps {
+        let family = *rng.pick(families);
+        let template = *rng.weighted(family.templates);
+        script.push(step(rng, template));
+        if rng.percent(STAYING_PERCENT) {
+            stay(rng, family, &mut script);
+        }
+    }
+    Script { steps: script, groups }
+}
+
+/// Some more commands on the key of the last one.
+fn stay(rng: &mut Rng, family: &Family, script: &mut Vec<Step>) {
+    let Some(Step::Command(last)) = script.last().filter(|step| stays(step)) else { return };
+    let key = last[1].clone();
+    // These sorted sets have one score only.
+    if key.starts_with(b"lex:") {
+        return;
+    }
+    for _ in 0..rng.below(60) {
+        let template = *rng.weighted(family.templates);
+        let mut next = step(rng, template);
+        if stays(&next)
+            && let Step::Command(args) = &mut next
+        {
+            args[1].clone_from(&key);
+            script.push(next);
+        }
+    }
+}
+
+fn stays(step: &Step) -> bool {
+    matches!(step, Step::Command(args) if args.len() > 1 && STAYING.contains(&args[0].as_slice()))
 }
 
 fn step(rng: &mut Rng, template: &str) -> Step {
