@@ -139,10 +139,9 @@ pub const COLLECTIONS: &[Workload] = &[
         ..ELEMENT
     },
     Workload {
-        name: "LRANGE_100 of 1,000 keys",
+        name: "LRANGE_100",
         setup: Setup::Each("RPUSH range:__rand_int__ {elements} {elements} {elements} {elements} {elements}"),
         command: "LRANGE range:__rand_int__ 0 99",
-        keyspace: 1_000,
         cost: 10,
         ..ELEMENT
     },

@@ -7,14 +7,17 @@
 //! Most collections are small, and what is read of them waits for memory more than for anything else: one place to look
 //! at, instead of a place for each part of a tree.
 
+use std::cmp::Ordering;
+
 use smallvec::SmallVec;
 
 use super::super::hash::prefetch_row;
+use super::{Part, head_of};
 use crate::Direction;
 
 /// More rows or bytes are for another form.
-const MOST_ROWS: usize = 32;
-const MOST_BYTES: usize = 2 << 10;
+const MOST_ROWS: usize = 128;
+const MOST_BYTES: usize = 4 << 10;
 const LENGTHS: usize = 4;
 
 #[derive(Default)]
@@ -34,6 +37,12 @@ struct Place {
 #[derive(Clone)]
 pub struct Iter<'f> {
     rest: &'f [u8],
+}
+
+impl<'f> Iter<'f> {
+    pub fn over(bytes: &'f [u8]) -> Iter<'f> {
+        Iter { rest: bytes }
+    }
 }
 
 impl<'f> Iterator for Iter<'f> {
@@ -78,7 +87,7 @@ impl Few {
     }
 
     pub fn rows(&self) -> Iter<'_> {
-        Iter { rest: &self.bytes }
+        Iter::over(&self.bytes)
     }
 
     fn find(&self, key: &[u8]) -> Place {
@@ -161,6 +170,32 @@ impl Few {
             .take_while(move |(key, _)| end.is_none_or(|end| *key < end))
     }
 
+    /// Copies rows as they stand; how many, and whether that is all of the part.
+    pub fn copy(&self, part: &Part<'_>, out: &mut Vec<u8>) -> (usize, bool) {
+        let at = |rows: &Iter<'_>| self.bytes.len() - rows.rest.len();
+        let mut rows = self.rows();
+        let mut begin = 0;
+        while rows.next().is_some_and(|(key, _)| is_before(key, part.start)) {
+            begin = at(&rows);
+        }
+        let mut rows = Iter::over(self.bytes.get(begin..).unwrap_or_default());
+        let (mut end, mut taken, mut bytes, mut is_all) = (begin, 0, 0, true);
+        while let Some((key, value)) = rows.next() {
+            if part.end.is_some_and(|end| !is_before(key, end)) {
+                break;
+            }
+            is_all = taken < part.max_rows && bytes < part.max_bytes;
+            if !is_all {
+                break;
+            }
+            taken += 1;
+            bytes += key.len() + value.len();
+            end = at(&rows);
+        }
+        out.extend_from_slice(self.bytes.get(begin..end).unwrap_or_default());
+        (taken, is_all)
+    }
+
     /// Shows rows until that is refused; true when all of the part were shown.
     pub fn walk(
         &self,
@@ -176,6 +211,15 @@ impl Few {
                 rows.iter().rev().all(|(key, value)| show(key, value))
             }
         }
+    }
+}
+
+/// As `<`. Most keys differ in their first bytes, which are compared without a call.
+#[inline]
+fn is_before(key: &[u8], other: &[u8]) -> bool {
+    match head_of(key).cmp(&head_of(other)) {
+        Ordering::Equal => key < other,
+        order => order.is_lt(),
     }
 }
 

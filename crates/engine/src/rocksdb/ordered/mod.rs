@@ -3,12 +3,13 @@
 
 mod few;
 mod leaves;
+mod taken;
 
 use self::few::Few;
 use self::leaves::Leaves;
 pub use self::leaves::head_of;
+pub use self::taken::Taken;
 use super::hash::prefetch_line;
-use super::table::rows::Rows;
 use crate::Direction;
 
 enum Form {
@@ -110,8 +111,8 @@ impl Ordered {
     }
 
     /// Copies one row out, each with the same chance; false where that did not come about.
-    pub fn copy_any(&self, draw: &mut dyn FnMut() -> u64, group: &[u8], out: &mut Rows) -> bool {
-        let show = &mut |key: &[u8], value: &[u8]| out.push_of_group(group, key, value);
+    pub fn copy_any(&self, draw: &mut dyn FnMut() -> u64, out: &mut Taken) -> bool {
+        let show = &mut |key: &[u8], value: &[u8]| out.rows.push_value(key, value);
         match &self.form {
             Form::Few(rows) => {
                 let rank = (u128::from(draw()) * rows.len() as u128) >> 64;
@@ -122,29 +123,27 @@ impl Ordered {
     }
 
     /// Copies the row of this rank out; if there is none before the end, how many there are.
-    pub fn copy_nth(
-        &self,
-        start: &[u8],
-        end: Option<&[u8]>,
-        rank: usize,
-        group: &[u8],
-        out: &mut Rows,
-    ) -> Option<usize> {
-        let show = &mut |key: &[u8], value: &[u8]| out.push_of_group(group, key, value);
+    pub fn copy_nth(&self, start: &[u8], end: Option<&[u8]>, rank: usize, out: &mut Taken) -> Option<usize> {
+        let show = &mut |key: &[u8], value: &[u8]| out.rows.push_value(key, value);
         match &self.form {
             Form::Few(rows) => rows.show_nth(start, end, rank, show),
             Form::Many(rows) => rows.show_nth(start, end, rank, show),
         }
     }
 
-    /// Copies rows out, `group` before their keys, until enough is copied; true when that is all of the part.
-    pub fn copy(&self, part: &Part<'_>, group: &[u8], out: &mut Rows) -> bool {
+    /// Copies rows out until enough is copied; true when that is all of the part.
+    pub fn copy(&self, part: &Part<'_>, out: &mut Taken) -> bool {
+        if let (Form::Few(rows), Direction::Forward) = (&self.form, part.direction) {
+            let (taken, is_all) = rows.copy(part, &mut out.packed);
+            out.packed_rows += taken;
+            return is_all;
+        }
         let (mut rows_left, mut bytes_left) = (part.max_rows, part.max_bytes);
         self.walk(part.start, part.end, part.direction, &mut |key, value| {
             if rows_left == 0 || bytes_left == 0 {
                 return false;
             }
-            out.push_of_group(group, key, value);
+            out.rows.push_value(key, value);
             rows_left -= 1;
             bytes_left = bytes_left.saturating_sub(key.len() + value.len());
             true
@@ -169,6 +168,7 @@ impl Ordered {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::ops::ControlFlow;
 
     use super::*;
     use crate::rocksdb::tests::random::Random;
@@ -184,14 +184,25 @@ mod tests {
         }
     }
 
-    fn copied(ordered: &Ordered, part: &Part<'_>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
-        let mut rows = Rows::default();
-        let is_all = ordered.copy(part, b"g", &mut rows);
-        let list = (0..rows.len()).map(|row| {
-            let key = rows.key(row).unwrap().strip_prefix(b"g").unwrap().to_vec();
-            (key, rows.value(row).unwrap().unwrap().to_vec())
+    fn told(taken: &mut Taken) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut list = Vec::new();
+        let all = taken.tell(&mut |key, value| {
+            list.push((key.strip_prefix(b"g").unwrap().to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
         });
-        (list.collect(), is_all)
+        assert!(all.is_continue());
+        assert_eq!(list.len(), taken.len());
+        if let Some((last, _)) = list.last() {
+            assert_eq!(taken.last_key(), [b"g", &**last].concat());
+        }
+        list
+    }
+
+    fn copied(ordered: &Ordered, part: &Part<'_>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
+        let mut taken = Taken::default();
+        taken.begin(b"g");
+        let is_all = ordered.copy(part, &mut taken);
+        (told(&mut taken), is_all)
     }
 
     #[test]
@@ -231,11 +242,12 @@ mod tests {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
             let rank = random.below(100);
-            let mut row = Rows::default();
-            let outcome = ordered.copy_nth(&start, end, rank, b"g", &mut row);
+            let mut row = Taken::default();
+            row.begin(b"g");
+            let outcome = ordered.copy_nth(&start, end, rank, &mut row);
             let wanted = within.get(rank);
             assert_eq!(outcome, wanted.is_none().then_some(within.len()));
-            assert_eq!(row.key(0).map(|key| &key[1..]), wanted.map(|(key, _)| &key[..]));
+            assert_eq!(told(&mut row).first(), wanted);
             let max_rows = random.below(100);
             for direction in [Direction::Forward, Direction::Backward] {
                 let part = Part { start: &start, end, direction, max_rows, max_bytes: 1 << 20 };

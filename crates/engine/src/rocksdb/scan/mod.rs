@@ -18,6 +18,7 @@ pub use self::dirty::{MAX_BYTES, MAX_ROWS, Tables};
 pub use self::kept::Kept;
 use super::Inner;
 use super::hash::Hasher;
+use super::ordered::Taken;
 use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
@@ -34,9 +35,16 @@ const KEPT_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Rows of a group that is whole, on their way to the caller. A scan within a scan finds none and makes its own.
-    static COPIED: RefCell<Rows> = RefCell::default();
+    static COPIED: RefCell<Taken> = RefCell::default();
     /// The same for dirty rows on their way to be merged.
     static DIRTY: RefCell<Rows> = RefCell::default();
+}
+
+/// For the next scan, unless it is large.
+fn keep_taken(taken: Taken) {
+    if taken.capacity() <= KEPT_BYTES {
+        COPIED.set(taken);
+    }
 }
 
 /// What a scan reads from.
@@ -78,9 +86,9 @@ impl Inner {
         if own.len() > 0 {
             return self.scan_sources(request, wait, &own, each);
         }
-        let mut rows = COPIED.take();
-        let outcome = self.scan_whole_first(request, wait, &mut rows, each);
-        COPIED.set(rows);
+        let mut taken = COPIED.take();
+        let outcome = self.scan_whole_first(request, wait, &mut taken, each);
+        keep_taken(taken);
         outcome
     }
 
@@ -95,15 +103,12 @@ impl Inner {
     ) -> Result<Option<usize>> {
         self.check_open()?;
         let has_own = own.is_some_and(|own| own.collect(space.0, range, Direction::Forward).len() > 0);
-        let mut rows = COPIED.take();
-        rows.clear();
-        let known = if has_own { None } else { self.nth_of_whole(space, range, rank, wait, &mut rows)? };
-        if known == Some(None)
-            && let (Some(key), Some(Some(value))) = (rows.key(0), rows.value(0))
-        {
-            show(key, value);
+        let mut taken = COPIED.take();
+        let known = if has_own { None } else { self.nth_of_whole(space, range, rank, wait, &mut taken)? };
+        if known == Some(None) {
+            taken.show(show);
         }
-        COPIED.set(rows);
+        keep_taken(taken);
         if let Some(outcome) = known {
             return Ok(outcome);
         }
@@ -126,13 +131,12 @@ impl Inner {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<bool> {
         self.check_open()?;
-        let mut rows = COPIED.take();
-        rows.clear();
-        let is_picked = self.any_of_whole(space, group, draw, &mut rows)?;
-        if let (true, Some(key), Some(Some(value))) = (is_picked, rows.key(0), rows.value(0)) {
-            show(key, value);
+        let mut taken = COPIED.take();
+        let is_picked = self.any_of_whole(space, group, draw, &mut taken)?;
+        if is_picked {
+            taken.show(show);
         }
-        COPIED.set(rows);
+        keep_taken(taken);
         Ok(is_picked)
     }
 
@@ -141,7 +145,7 @@ impl Inner {
         &self,
         request: Request<'_>,
         wait: Wait,
-        rows: &mut Rows,
+        taken: &mut Taken,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut left = request.limit;
@@ -158,24 +162,15 @@ impl Inner {
                 return Ok(());
             }
             let rest = Request { range, limit: left, ..request };
-            rows.clear();
-            let copied = self.copy_whole(&rest, wait, rows)?;
+            let copied = self.copy_whole(&rest, wait, taken)?;
             if copied == Copied::None {
                 return self.scan_sources(rest, wait, &Rows::default(), each);
             }
-            for row in 0..rows.len() {
-                if let (Some(key), Some(Some(value))) = (rows.key(row), rows.value(row))
-                    && each(key, value).is_break()
-                {
-                    return Ok(());
-                }
-            }
-            if copied == Copied::All {
+            if taken.tell(each).is_break() || copied == Copied::All {
                 return Ok(());
             }
-            left -= rows.len();
-            let mut last =
-                rows.len().checked_sub(1).and_then(|last| rows.key(last)).unwrap_or_default().to_vec();
+            left -= taken.len();
+            let mut last = taken.last_key().to_vec();
             if request.direction == Direction::Forward {
                 // The least key above it.
                 last.push(0);

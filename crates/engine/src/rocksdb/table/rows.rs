@@ -64,22 +64,16 @@ impl Rows {
         });
     }
 
-    /// A row whose key is given in two parts.
+    /// A row that is there, and of which there is no other.
     #[inline]
-    pub fn push_of_group(&mut self, group: &[u8], rest: &[u8], value: &[u8]) {
+    pub fn push_value(&mut self, key: &[u8], value: &[u8]) {
         let at = self.bytes.len();
-        self.bytes.reserve(group.len() + rest.len() + value.len());
-        self.bytes.extend_from_slice(group);
-        self.bytes.extend_from_slice(rest);
+        self.bytes.reserve(key.len() + value.len());
+        self.bytes.extend_from_slice(key);
         let value_at = self.bytes.len();
         self.bytes.extend_from_slice(value);
-        self.spans.push(Span {
-            key: at,
-            value: value_at,
-            end: self.bytes.len(),
-            age: 0,
-            is_tombstone: false,
-        });
+        let end = self.bytes.len();
+        self.spans.push(Span { key: at, value: value_at, end, age: 0, is_tombstone: false });
     }
 
     pub fn push_row(&mut self, row: &Row<'_>, age: u16) {

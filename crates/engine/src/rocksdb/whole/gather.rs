@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::super::Inner;
 use super::super::hash::shard_of;
-use super::super::ordered::{Ordered, Part};
+use super::super::ordered::{Ordered, Part, Taken};
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::super::shard::Shard;
 use super::super::table::rows::Rows;
@@ -72,7 +72,7 @@ impl Inner {
         &self,
         request: &Request<'_>,
         wait: Wait,
-        out: &mut Rows,
+        out: &mut Taken,
     ) -> Result<Copied> {
         let Request { space, range, .. } = *request;
         let def = self.def(space)?;
@@ -99,7 +99,7 @@ impl Inner {
         range: Range<'_>,
         rank: usize,
         wait: Wait,
-        out: &mut Rows,
+        out: &mut Taken,
     ) -> Result<Option<Option<usize>>> {
         let def = self.def(space)?;
         if def.groups != Groups::Kept {
@@ -117,7 +117,8 @@ impl Inner {
         }
         let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(None) };
         let start = range.start.get(group.len()..).unwrap_or_default();
-        Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, group, out)))
+        out.begin(group);
+        Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, out)))
     }
 
     /// As [`crate::Read::pick`], with the row copied out; false where the group is not whole.
@@ -126,12 +127,13 @@ impl Inner {
         space: Space,
         group: &[u8],
         draw: &mut dyn FnMut() -> u64,
-        out: &mut Rows,
+        out: &mut Taken,
     ) -> Result<bool> {
         let hash = self.hasher.group(space, group);
         let shard = self.shards.read(shard_of(hash))?;
         let rows = shard.wholes.find(hash, space.0, group);
-        Ok(rows.is_some_and(|rows| rows.copy_any(draw, group, out)))
+        out.begin(group);
+        Ok(rows.is_some_and(|rows| rows.copy_any(draw, out)))
     }
 
     /// To be asked for a scan of a group that is not whole: counts it, and makes the group whole where that is worth it.
@@ -177,7 +179,7 @@ impl Inner {
         request: &Request<'_>,
         group: &[u8],
         hash: u64,
-        out: &mut Rows,
+        out: &mut Taken,
     ) -> Result<Option<Copied>> {
         let Request { space, range, direction, limit } = *request;
         let shard = self.shards.read(shard_of(hash))?;
@@ -189,7 +191,8 @@ impl Inner {
             max_rows: limit.min(MAX_ROWS),
             max_bytes: MAX_BYTES,
         };
-        Ok(Some(if rows.copy(&part, group, out) { Copied::All } else { Copied::Some }))
+        out.begin(group);
+        Ok(Some(if rows.copy(&part, out) { Copied::All } else { Copied::Some }))
     }
 
     /// Makes a group whole, if it has no more rows and bytes than these; its number if it is.
