@@ -13,6 +13,9 @@ use super::spec::Run;
 use crate::error::Error;
 use crate::keyspace::{Place, View as _, WriteCx, draws};
 
+/// Rows put and deleted from which on no further command joins: a lock is not held for long.
+const MOST_CHANGES: usize = 512;
+
 /// One of the commands has run: where its reply ends, and whether it wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
@@ -30,7 +33,7 @@ pub enum Together {
 }
 
 impl Lane {
-    /// Runs commands that write one key, on an I/O thread, and tells the steps.
+    /// Runs commands that write one key, on an I/O thread: as many of them as there are steps afterwards.
     pub fn run_together<'c>(
         &mut self,
         first: &Call<'c>,
@@ -54,9 +57,9 @@ impl Lane {
             // It may have been committed all the same, so that nothing may run again.
             Some(Err(error)) => {
                 out.truncate(begin);
-                steps.clear();
                 let error = Error::from(error);
-                for call in calls {
+                let ran = std::mem::take(steps).len();
+                for call in calls.take(ran) {
                     if let Some(counters) = self.counters.command(call.command.id) {
                         counters.failed.add(1);
                     }
@@ -97,6 +100,9 @@ impl Lane {
             changes = cx.changes();
             writes += u64::from(wrote);
             steps.push(Step { end: out.len(), wrote });
+            if changes >= MOST_CHANGES {
+                break;
+            }
         }
         let (txn, effects, tally) = cx.finish();
         if changes > 0
@@ -119,6 +125,7 @@ mod tests {
     use tarn_resp::OwnedArgs;
     use tarn_resp::decode;
 
+    use super::MOST_CHANGES;
     use crate::dispatch::registry::registry;
     use crate::testkit::Kit;
 
@@ -192,6 +199,19 @@ mod tests {
         fail_next_commit(&kit, Fault::Conflict);
         assert_eq!(together(&mut kit, "INCR n | INCR n"), None);
         assert_eq!(kit.run("EXISTS n"), ":0");
+    }
+
+    #[test]
+    fn no_transaction_is_long() {
+        let mut kit = Kit::new();
+        let members: Vec<String> = (0..MOST_CHANGES - 100).map(|member| member.to_string()).collect();
+        let many = |key: &str| {
+            format!("SADD s {}", members.iter().map(|m| format!("{key}{m} ")).collect::<String>())
+        };
+        let line = format!("{}| {}| SADD s x", many("a"), many("b"));
+        let count = members.len();
+        assert_eq!(together(&mut kit, &line).as_deref(), Some(&*format!(":{count} | :{count}")));
+        assert_eq!(kit.run("SCARD s"), format!(":{}", 2 * count));
     }
 
     #[test]

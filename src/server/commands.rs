@@ -198,9 +198,10 @@ impl IoThread {
             if index >= apart {
                 let together = index..index + ahead.together_from(index);
                 apart = together.end;
-                if let Some(end) = self.run_together(connection, &ahead, together, bytes) {
+                if let Some((ran, end)) = self.run_together(connection, &ahead, together, bytes) {
                     *used = begin + end;
-                    index = apart;
+                    index += ran;
+                    apart = index;
                     continue;
                 }
             }
@@ -219,16 +220,17 @@ impl IoThread {
         any.then_some(flow)
     }
 
-    /// Runs commands that write the same key in one transaction; where their bytes end. None where nothing has happened.
+    /// Runs commands that write the same key in one transaction; how many, and where their bytes end. None where nothing
+    /// has happened.
     fn run_together(
         &mut self,
         connection: &mut Connection,
         ahead: &Ahead,
         together: Range<usize>,
         bytes: &[u8],
-    ) -> Option<usize> {
-        let (count, last) = (together.len(), together.end.saturating_sub(1));
-        if count < 2 {
+    ) -> Option<(usize, usize)> {
+        let start = together.start;
+        if together.len() < 2 {
             return None;
         }
         let session = &connection.session;
@@ -259,7 +261,7 @@ impl IoThread {
             self.wrote |= wrote;
             let now = Instant::now();
             // What they have in common is a part of each of them.
-            let nanos = now.duration_since(self.last).as_nanos() as u64 / count as u64;
+            let nanos = now.duration_since(self.last).as_nanos() as u64 / steps.len().max(1) as u64;
             self.last = now;
             for (call, Step { end, wrote }) in calls.zip(&steps) {
                 let client = &connection.session.client;
@@ -272,8 +274,10 @@ impl IoThread {
                 watch::note(&self.node, &self.config, &self.lane.counters, &ended);
             }
         }
+        let ran = steps.len();
         self.steps = steps;
-        wrote.and_then(|_| ahead.get(last, bytes)).map(|(foreseen, _)| foreseen.end)
+        wrote?;
+        ahead.get(start + ran.saturating_sub(1), bytes).map(|(foreseen, _)| (ran, foreseen.end))
     }
 
     fn execute(&mut self, connection: &mut Connection, place: usize, next: Next<'_>) -> Flow {

@@ -121,7 +121,7 @@ fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
     }
     println!("{}", table.render());
     println!(
-        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved (at pipeline 1 {}, unless each takes a refill), each run when both servers are idle; medians, also of the rounds' \
+        "\nredis-benchmark, {} clients, {} thread(s), {} rounds interleaved (at pipeline 1 {}), each run when both servers are idle; medians, also of the rounds' \
          ratios; values of 3 bytes unless said, keys and elements out of 100,000 unless said; Redis with appendonly yes, appendfsync everysec.",
         args.clients,
         args.threads,
@@ -140,7 +140,7 @@ fn measure(
     redis: &Server,
 ) -> Result<(Runs, Runs)> {
     eprintln!("bench:   {} at pipeline {pipeline}, {requests} requests a run", workload.name);
-    let refills = matches!(workload.setup, Setup::Elements { .. });
+    let rounds = rounds(args, pipeline);
     for server in [tarn, redis] {
         if !workload.fresh.is_empty() {
             server.client()?.call(&[b"DEL", workload.fresh.as_bytes()])?;
@@ -155,14 +155,14 @@ fn measure(
         settle(&[tarn, redis])?;
         benchmark(args, server, workload, pipeline, requests / 10 + 1)?;
     }
-    for round in 0..rounds(args, workload, pipeline) {
+    for round in 0..rounds {
         let mut turns = [(tarn, &mut ours), (redis, &mut theirs)];
         if round % 2 == 1 {
             turns.reverse();
         }
         for (server, runs) in turns {
             // What was taken out is put back: a pop of nothing is another command.
-            if refills {
+            if lasts_for(workload, requests).is_some_and(|rounds| round % rounds == 0) {
                 prepare(server, workload, requests)?;
             }
             settle(&[tarn, redis])?;
@@ -195,6 +195,18 @@ fn lasts(workload: &Workload) -> bool {
     workload.fresh.is_empty() && !matches!(workload.setup, Setup::Elements { .. })
 }
 
+/// For how many rounds elements last that are taken out at random; None where none is.
+fn lasts_for(workload: &Workload, requests: u64) -> Option<u32> {
+    let Setup::Elements { keys, .. } = workload.setup else { return None };
+    // A key may lose more than others: while a quarter is gone of all, hardly any has lost everything.
+    let spare = keys * elements_of_each(keys, requests) / 4;
+    Some(u32::try_from(spare / requests.max(1)).unwrap_or(u32::MAX).max(1))
+}
+
+fn elements_of_each(keys: u64, requests: u64) -> u64 {
+    requests.div_ceil(keys.max(1) * load::ELEMENTS) * load::ELEMENTS
+}
+
 /// Puts there what the workload needs.
 fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
     let mut client = server.client()?;
@@ -203,7 +215,7 @@ fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
         Setup::Strings(bytes) => load::fill(&mut client, workload.keyspace, 0, bytes),
         Setup::Each(template) => load::repeat(&mut client, template, workload.keyspace),
         Setup::Elements { template, keys } => {
-            let each = requests.div_ceil(keys.max(1) * load::ELEMENTS) * load::ELEMENTS;
+            let each = elements_of_each(keys, requests);
             (0..each / load::ELEMENTS).try_for_each(|_| load::repeat(&mut client, template, keys))
         }
     }
@@ -257,10 +269,9 @@ fn expand(word: &str) -> String {
 }
 
 /// At pipeline 1 the one thread of redis-benchmark is the limit, and the ratio is near 1 whatever a server does: more of the
-/// short runs tell it from noise. Where each takes a refill there are as many as elsewhere.
-fn rounds(args: &Args, workload: &Workload, pipeline: u32) -> u32 {
-    let refills = matches!(workload.setup, Setup::Elements { .. });
-    if pipeline == 1 && !refills { args.rounds * SINGLE_ROUNDS } else { args.rounds }
+/// short runs tell it from noise.
+fn rounds(args: &Args, pipeline: u32) -> u32 {
+    if pipeline == 1 { args.rounds * SINGLE_ROUNDS } else { args.rounds }
 }
 
 /// Runs of about the same time at every depth.
@@ -301,6 +312,19 @@ mod tests {
     fn values_are_expanded() {
         assert_eq!(expand("{value:64}").len(), 64);
         assert_eq!(expand("key:__rand_int__"), "key:__rand_int__");
+    }
+
+    #[test]
+    fn what_is_taken_out_is_put_back_in_time() {
+        let workload = |keys| Workload {
+            setup: Setup::Elements { template: "", keys },
+            ..STRINGS.iter().find(|workload| workload.name == "SET").copied().unwrap()
+        };
+        assert_eq!(lasts_for(&workload(1), 30_000), Some(1));
+        // 20 elements of 100,000 keys.
+        assert_eq!(lasts_for(&workload(100_000), 37_500), Some(13));
+        assert_eq!(lasts_for(&workload(100_000), 600_000), Some(1));
+        assert_eq!(lasts_for(STRINGS.first().unwrap(), 1), None);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub enum Setup {
 }
 
 /// One line of the comparison.
+#[derive(Clone, Copy)]
 pub struct Workload {
     pub name: &'static str,
     pub setup: Setup,
