@@ -6,7 +6,9 @@
 use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
-use tarn_engine::{AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Read, Space, Write as _};
+use tarn_engine::{
+    AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Ranked, Read, Space, Write as _,
+};
 
 use super::Keyspace;
 use super::entry::{self, Entry};
@@ -214,6 +216,15 @@ pub trait View {
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>>;
+
+    /// As [`Read::nth_at_once`].
+    fn nth_at_once(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked>;
 
     /// As [`Read::pick`].
     fn pick_with(
@@ -433,6 +444,19 @@ impl View for Sources<'_, '_> {
         }
     }
 
+    fn nth_at_once(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked> {
+        match self.0.snapshot {
+            Some(snapshot) => Ok(snapshot.nth_at_once(space, range, rank, show)?),
+            None => self.0.nth_at_once(space, range, rank, show),
+        }
+    }
+
     fn pick_with(
         &self,
         space: Space,
@@ -532,6 +556,16 @@ macro_rules! view {
                 Ok(self.$source.nth(space, range, rank, show)?)
             }
 
+            fn nth_at_once(
+                &self,
+                space: Space,
+                range: Range<'_>,
+                rank: usize,
+                show: &mut dyn FnMut(&[u8], &[u8]),
+            ) -> Result<Ranked> {
+                Ok(self.$source.nth_at_once(space, range, rank, show)?)
+            }
+
             fn pick_with(
                 &self,
                 space: Space,
@@ -583,6 +617,19 @@ impl Read for Source<'_> {
         match self {
             Source::Live(read) => read.scan(space, range, direction, limit, each),
             Source::Snapshot(snapshot) => snapshot.scan(space, range, direction, limit, each),
+        }
+    }
+
+    fn nth_at_once(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> tarn_engine::Result<Ranked> {
+        match self {
+            Source::Live(read) => read.nth_at_once(space, range, rank, show),
+            Source::Snapshot(snapshot) => snapshot.nth_at_once(space, range, rank, show),
         }
     }
 

@@ -9,8 +9,8 @@ use std::path::Path;
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
 use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 use crate::{
-    Direction, Durability, Engine, Expected, MemoryBudget, Notify, Part, Position, Range, Read, Result,
-    Space, Stats, Wait, Write,
+    Direction, Durability, Engine, Expected, MemoryBudget, Notify, Part, Position, Range, Ranked, Read,
+    Result, Space, Stats, Wait, Write,
 };
 
 /// One of the engines.
@@ -206,6 +206,17 @@ macro_rules! any_read {
                 show: &mut dyn FnMut(&[u8], &[u8]),
             ) -> Result<Option<usize>> {
                 each!($kind, self, r => r.nth(space, range, rank, show))
+            }
+
+            #[inline]
+            fn nth_at_once(
+                &self,
+                space: Space,
+                range: Range<'_>,
+                rank: usize,
+                show: &mut dyn FnMut(&[u8], &[u8]),
+            ) -> Result<Ranked> {
+                each!($kind, self, r => r.nth_at_once(space, range, rank, show))
             }
 
             #[inline]

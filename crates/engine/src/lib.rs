@@ -144,6 +144,17 @@ pub trait Filter: Send + Sync {
     fn dropped(&self, _space: Space, _key: &[u8]) {}
 }
 
+/// What is known of a rank without a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ranked {
+    /// The row was shown.
+    Shown,
+    /// There is none: the range has only so many rows.
+    Only(usize),
+    /// It takes a walk.
+    Unknown,
+}
+
 /// Reading. No engine lock is held while a callback runs, so callbacks may read too.
 pub trait Read {
     /// Appends the row's value to `out`; false, and `out` as it was, when there is no such row.
@@ -178,6 +189,17 @@ pub trait Read {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>> {
         nth_of(rank, show, |each| self.scan(space, range, Direction::Forward, rank.saturating_add(1), each))
+    }
+
+    /// As [`Read::nth`] of a range within one group, where that is little work whatever the rank.
+    fn nth_at_once(
+        &self,
+        _space: Space,
+        _range: Range<'_>,
+        _rank: usize,
+        _show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked> {
+        Ok(Ranked::Unknown)
     }
 
     /// Shows a row of a group, each with the same chance, where that is little work; false where it is not, and where there is

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tarn_engine::{Direction, Range};
+use tarn_engine::{Direction, Range, Ranked};
 
 use super::{Kept, Scored, SortedSet};
 use crate::encoding::SCORE;
@@ -11,6 +11,9 @@ use crate::encoding::zset::{ordered, read_score};
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Place, View};
 use crate::types::collection::{Element, Walk};
+
+/// Members that are passed one by one, whatever is known of ranks.
+const WALKED: u64 = 64;
 
 /// Score rows from one place up to, not including, another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,12 +249,62 @@ impl SortedSet<'_> {
         (skip, limit): (u64, u64),
         visit: &mut dyn FnMut(Scored<'_>),
     ) -> Result<()> {
-        let mut spent = Budget::new(cx.env());
-        let mut left = skip;
-        let rows = usize::try_from(skip.saturating_add(limit)).unwrap_or(usize::MAX);
         if limit == 0 {
             return Ok(());
         }
+        match self.without_first(cx, interval, direction, skip)? {
+            Some(rest) => self.walk_to(cx, &rest, direction, (0, limit), visit),
+            None => self.walk_to(cx, interval, direction, (skip, limit), visit),
+        }
+    }
+
+    /// What is left of an interval behind its first `skip` members, where that is known without a walk.
+    fn without_first(
+        &self,
+        cx: &impl View,
+        interval: &Interval,
+        direction: Direction,
+        skip: u64,
+    ) -> Result<Option<Interval>> {
+        if skip < WALKED || interval.is_empty() {
+            return Ok(None);
+        }
+        let Interval { start, end } = interval;
+        let nothing = Interval { start: end.clone(), end: end.clone() };
+        let rank = match direction {
+            Direction::Forward => skip,
+            Direction::Backward => match self.count_at_once(cx, interval)? {
+                Some(rows) if skip < rows => rows - skip - 1,
+                Some(_) => return Ok(Some(nothing)),
+                None => return Ok(None),
+            },
+        };
+        let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+        let mut row = RowKey::default();
+        let show = &mut |key: &[u8], _: &[u8]| row.extend_from_slice(key);
+        Ok(match (cx.nth_at_once(SCORE, Range { start, end }, rank, show)?, direction) {
+            (Ranked::Unknown, _) => None,
+            (Ranked::Only(_), _) => Some(nothing),
+            (Ranked::Shown, Direction::Forward) => Some(Interval { start: row, end: end.clone() }),
+            (Ranked::Shown, Direction::Backward) => {
+                row.push(0);
+                Some(Interval { start: start.clone(), end: row })
+            }
+        })
+    }
+
+    /// As [`SortedSet::visit`], step by step.
+    fn walk_to(
+        &self,
+        cx: &impl View,
+        interval: &Interval,
+        direction: Direction,
+        (skip, limit): (u64, u64),
+        visit: &mut dyn FnMut(Scored<'_>),
+    ) -> Result<()> {
+        let mut spent = Budget::new(cx.env());
+        let mut left = skip;
+        let rows = usize::try_from(skip.saturating_add(limit)).unwrap_or(usize::MAX);
         self.visit_rows(cx, interval, direction, rows, &mut |scored, _| {
             if !spent.take() {
                 return ControlFlow::Break(());
@@ -274,15 +327,25 @@ impl SortedSet<'_> {
         direction: Direction,
         visit: &mut dyn FnMut(Scored<'_>),
     ) -> Result<()> {
+        let whole = self.whole();
+        let light = |rows: u64| {
+            cx.env().light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)
+        };
         let other = ranks.mirrored(self.size());
-        let rows = usize::try_from(ranks.first.min(other.first) + ranks.len).unwrap_or(usize::MAX);
-        cx.env().light_or_offload(rows, Env::LIGHT_ROWS)?;
+        let nearer = ranks.first.min(other.first);
+        if nearer >= WALKED
+            && let Some(rest) = self.without_first(cx, &whole, direction, ranks.first)?
+        {
+            light(ranks.len)?;
+            return self.walk_to(cx, &rest, direction, (0, ranks.len), visit);
+        }
+        light(nearer + ranks.len)?;
         if ranks.first <= other.first {
-            return self.visit(cx, &self.whole(), direction, (ranks.first, ranks.len), visit);
+            return self.walk_to(cx, &whole, direction, (ranks.first, ranks.len), visit);
         }
         let mut kept = Kept::default();
         let reach = (other.first, ranks.len);
-        self.visit(cx, &self.whole(), opposite(direction), reach, &mut |scored| kept.push(scored))?;
+        self.walk_to(cx, &whole, opposite(direction), reach, &mut |scored| kept.push(scored))?;
         kept.iter().rev().for_each(visit);
         Ok(())
     }
@@ -299,6 +362,10 @@ impl SortedSet<'_> {
 
     /// The row with this rank.
     fn place_of(&self, cx: &impl View, rank: u64) -> Result<RowKey> {
+        let rest = self.without_first(cx, &self.whole(), Direction::Forward, rank)?;
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            return Ok(rest.start);
+        }
         let from_end = self.size().saturating_sub(rank + 1);
         let (direction, skip) =
             if rank <= from_end { (Direction::Forward, rank) } else { (Direction::Backward, from_end) };

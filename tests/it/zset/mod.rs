@@ -1,6 +1,7 @@
 //! Sorted sets.
 
 mod algebra;
+mod big;
 mod member;
 mod range;
 mod remove;

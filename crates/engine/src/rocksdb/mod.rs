@@ -51,7 +51,7 @@ use self::whole::Gatherer;
 use self::write_back::Steps;
 use crate::{
     Direction, Durability, Engine, Error, Expected, Filter, Groups, MemoryBudget, Notify, Part, Position,
-    Range, Read, Result, Space, SpaceDef, Stats, Wait, Write,
+    Range, Ranked, Read, Result, Space, SpaceDef, Stats, Wait, Write,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -431,6 +431,16 @@ impl Read for RocksRead<'_> {
         self.inner.nth(space, range, rank, self.wait, None, show)
     }
 
+    fn nth_at_once(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked> {
+        self.inner.nth_of_whole(space, range, rank, None, show)
+    }
+
     fn pick(
         &self,
         space: Space,
@@ -497,6 +507,19 @@ impl Read for RocksWrite<'_> {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>> {
         self.inner.nth(space, range, rank, self.wait, Some(&self.buffer), show)
+    }
+
+    fn nth_at_once(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked> {
+        match self.buffer.has_in(space.0, range) {
+            true => Ok(Ranked::Unknown),
+            false => self.inner.nth_of_whole(space, range, rank, None, show),
+        }
     }
 
     fn pick(

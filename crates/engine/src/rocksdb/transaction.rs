@@ -142,14 +142,21 @@ impl TxBuffer {
         of_group.any(|row| self.row(row).is_some_and(|row| row.value.is_some()))
     }
 
+    /// The transaction's own rows of a range, in the order in which they were set.
+    fn of_range(&self, space: u8, range: Range<'_>) -> impl Iterator<Item = record::Row<'_>> {
+        let rows = self.rows.iter().filter_map(|row| self.row(row));
+        rows.filter(move |row| row.space == space && row.key >= range.start && row.key < range.end)
+    }
+
+    /// Whether it has put or deleted a row of a range.
+    pub fn has_in(&self, space: u8, range: Range<'_>) -> bool {
+        self.of_range(space, range).next().is_some()
+    }
+
     /// The transaction's own rows of a range, in a scan's order.
     pub fn collect(&self, space: u8, range: Range<'_>, direction: Direction) -> Rows {
         let mut out = Rows::default();
-        for row in self.rows.iter().filter_map(|row| self.row(row)) {
-            if row.space == space && row.key >= range.start && row.key < range.end {
-                out.push(row.key, row.value, 0);
-            }
-        }
+        self.of_range(space, range).for_each(|row| out.push(row.key, row.value, 0));
         out.settle(direction);
         out
     }

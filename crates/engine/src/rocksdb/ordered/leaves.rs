@@ -18,6 +18,8 @@ const FEW_ROWS: usize = LEAF_ROWS / 4;
 /// Draws of a row at random after which it is given up. With leaves a quarter full, one of a hundred million is; where rows
 /// are so long that leaves have few of them, many are.
 const MAX_DRAWS: usize = 64;
+/// Leaves that a search for a rank passes at a time.
+const LENS_AT_ONCE: usize = 64;
 /// What a leaf costs beside its rows, about.
 const LEAF_OVERHEAD_BYTES: usize = 128;
 /// A key's number and its row's span.
@@ -38,6 +40,11 @@ struct Leaf {
     bytes: Vec<u8>,
     /// Bytes that belong to no row any more.
     garbage: usize,
+}
+
+/// Rows of leaves that stand one behind the other.
+fn rows_of(lens: &[u8]) -> usize {
+    lens.iter().map(|len| usize::from(*len)).sum()
 }
 
 /// The first bytes of a key as a number. Of keys that begin alike, all of them is compared.
@@ -332,26 +339,34 @@ impl Leaves {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Option<usize> {
         let low = self.seek(start);
-        let mut place = low;
-        let mut left = rank;
-        while let Some(leaf) = self.leaves.get(place.leaf) {
-            let here = leaf.spans.len() - place.row;
-            if left < here {
-                place.row += left;
-                if end.is_some_and(|end| leaf.compare(place.row, head_of(end), end) != Ordering::Less) {
-                    break;
-                }
-                show(leaf.key(place.row), leaf.value(place.row));
-                return None;
-            }
-            left -= here;
-            place = Place { leaf: place.leaf + 1, row: 0 };
-        }
-        // From the first row up to the end.
         let high = end.map_or(Place { leaf: self.leaves.len(), row: 0 }, |end| self.seek(end));
-        let whole = self.leaves.get(low.leaf..high.leaf).unwrap_or_default();
-        let rows: usize = whole.iter().map(|leaf| leaf.spans.len()).sum();
-        Some((rows + high.row).saturating_sub(low.row))
+        let between = self.lens.get(low.leaf..high.leaf).unwrap_or_default();
+        let count = (rows_of(between) + high.row).saturating_sub(low.row);
+        if rank >= count {
+            return Some(count);
+        }
+        let Place { leaf, row } = self.behind(low, rank);
+        let leaf = &self.leaves[leaf];
+        show(leaf.key(row), leaf.value(row));
+        None
+    }
+
+    /// The place so many rows behind another.
+    fn behind(&self, from: Place, rows: usize) -> Place {
+        let (mut leaf, mut left) = (from.leaf, from.row + rows);
+        for lens in self.lens[leaf..].chunks(LENS_AT_ONCE) {
+            let rows = rows_of(lens);
+            if left < rows {
+                break;
+            }
+            left -= rows;
+            leaf += lens.len();
+        }
+        while let Some(len) = self.lens.get(leaf).filter(|len| left >= usize::from(**len)) {
+            left -= usize::from(*len);
+            leaf += 1;
+        }
+        Place { leaf, row: left }
     }
 
     /// Shows rows until that is refused; true when all of the part were shown.
@@ -442,6 +457,35 @@ mod tests {
             true
         });
         assert!(numbers.into_iter().eq((0..10_000).map(|number| number * 10)));
+    }
+
+    #[test]
+    fn ranks_are_counted_over_any_number_of_leaves() {
+        let key = |number: usize| (number as u64).to_be_bytes();
+        let mut leaves = Leaves::default();
+        (0..60_000).for_each(|number| leaves.push_last(&key(number), b""));
+        // Leaves of different lengths.
+        let is_left = |number: &usize| number % 7 != 0 && number / 500 % 3 != number % 3;
+        for number in (0..60_000).filter(|number| !is_left(number)) {
+            leaves.set(&key(number), None);
+        }
+        let left: Vec<usize> = (0..60_000).filter(is_left).collect();
+        assert!(leaves.leaves.len() > 3 * LENS_AT_ONCE);
+        for start in [0, 1, 777, 30_000, 59_999] {
+            for end in [None, Some(start), Some(start + 1), Some(31_234), Some(60_000)] {
+                let within: Vec<usize> =
+                    left.iter().copied().filter(|n| *n >= start && end.is_none_or(|end| *n < end)).collect();
+                let ranks = (0..within.len()).step_by(997).chain([within.len(), usize::MAX]);
+                for rank in ranks {
+                    let mut shown = None;
+                    let (from, to) = (key(start), end.map(key));
+                    let to = to.as_ref().map(|to| &to[..]);
+                    let count = leaves.show_nth(&from, to, rank, &mut |key, _| shown = Some(key.to_vec()));
+                    assert_eq!(shown, within.get(rank).map(|number| key(*number).to_vec()));
+                    assert_eq!(count, shown.is_none().then_some(within.len()), "{start} {end:?} {rank}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
 use super::whole::Copied;
-use crate::{Direction, Error, Range, Result, Space, SpaceDef, Wait};
+use crate::{Direction, Error, Range, Ranked, Result, Space, SpaceDef, Wait};
 
 /// Deleted rows that a scan which may not wait passes over before it gives up.
 const HURRIED_SKIPS: usize = 4096;
@@ -101,16 +101,13 @@ impl Inner {
         own: Option<&TxBuffer>,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>> {
-        self.check_open()?;
-        let has_own = own.is_some_and(|own| own.collect(space.0, range, Direction::Forward).len() > 0);
-        let mut taken = COPIED.take();
-        let known = if has_own { None } else { self.nth_of_whole(space, range, rank, wait, &mut taken)? };
-        if known == Some(None) {
-            taken.show(show);
-        }
-        keep_taken(taken);
-        if let Some(outcome) = known {
-            return Ok(outcome);
+        let has_own = own.is_some_and(|own| own.has_in(space.0, range));
+        if !has_own {
+            match self.nth_of_whole(space, range, rank, Some(wait), show)? {
+                Ranked::Shown => return Ok(None),
+                Ranked::Only(rows) => return Ok(Some(rows)),
+                Ranked::Unknown => {}
+            }
         }
         let limit = rank.saturating_add(1);
         crate::nth_of(rank, show, |each| {
@@ -120,6 +117,26 @@ impl Inner {
             let request = Request { space, range, direction: Direction::Forward, limit };
             self.scan_sources(request, wait, &Rows::default(), each)
         })
+    }
+
+    /// As [`crate::Read::nth_at_once`]. Where it is said how long that may wait, a group that is not whole is made so if that
+    /// is worth it.
+    pub(super) fn nth_of_whole(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        gather: Option<Wait>,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked> {
+        self.check_open()?;
+        let mut taken = COPIED.take();
+        let ranked = self.take_nth(space, range, rank, gather, &mut taken);
+        if matches!(ranked, Ok(Ranked::Shown)) {
+            taken.show(show);
+        }
+        keep_taken(taken);
+        ranked
     }
 
     /// As [`crate::Read::pick`], of a group that is whole.

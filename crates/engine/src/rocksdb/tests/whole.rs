@@ -429,3 +429,37 @@ fn picks_of_a_transaction_are_even_among_what_it_left() {
         tx.pick(FIXED, &[b'g', 1], &mut draw, &mut |_, _| panic!("what is put is not in the group"));
     assert!(!is_picked.unwrap());
 }
+
+#[test]
+fn ranks_are_known_at_once_where_the_group_is_whole() {
+    const COUNT: u32 = 5_000;
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put_many(&engine, 1, COUNT, b"value");
+    let ask = |read: &dyn Read, from: u32, to: u32, rank: usize| {
+        let mut shown = None;
+        let (start, end) = (key(1, from), key(1, to));
+        let range = Range { start: &start, end: &end };
+        let ranked = read.nth_at_once(FIXED, range, rank, &mut |key, _| shown = Some(key.to_vec())).unwrap();
+        (ranked, shown)
+    };
+    let read = engine.begin_read(Wait::Never);
+    assert_eq!(ask(&read, 0, COUNT, 7), (Ranked::Unknown, None), "nobody has scanned it");
+    wait_until_whole(&engine, 1);
+    assert_eq!(ask(&read, 10, COUNT, 4_000), (Ranked::Shown, Some(key(1, 4_010))));
+    assert_eq!(ask(&read, 10, 4_010, 4_000), (Ranked::Only(4_000), None));
+    assert_eq!(ask(&read, 0, COUNT, usize::MAX), (Ranked::Only(COUNT as usize), None));
+    let mut tx = engine.begin_write(Wait::Never);
+    assert_eq!(ask(&tx, 0, COUNT, 4_000), (Ranked::Shown, Some(key(1, 4_000))));
+    tx.delete(FIXED, &key(1, 100));
+    assert_eq!(ask(&tx, 0, COUNT, 4_000), (Ranked::Unknown, None), "its own rows would have to be merged");
+    assert_eq!(ask(&tx, 101, COUNT, 4_000), (Ranked::Shown, Some(key(1, 4_101))));
+    tx.commit().unwrap();
+    assert_eq!(ask(&read, 0, COUNT, 4_000), (Ranked::Shown, Some(key(1, 4_001))));
+    let snapshot = engine.snapshot().unwrap();
+    assert_eq!(
+        ask(&snapshot, 0, COUNT, 7),
+        (Ranked::Unknown, None),
+        "it may be older than what is in memory"
+    );
+}

@@ -16,7 +16,7 @@ use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::super::shard::Shard;
 use super::super::table::rows::Rows;
 use super::{LARGEST_SHARE, Later, MAX_LATER, SMALL_BYTES, Worth};
-use crate::{Direction, Groups, Range, Result, Space, Wait};
+use crate::{Direction, Groups, Range, Ranked, Result, Space, Wait};
 
 /// Groups that wait to be gathered; more are not taken.
 const MAX_WAITING: usize = 64;
@@ -92,33 +92,35 @@ impl Inner {
         Ok(Copied::None)
     }
 
-    /// As [`crate::Read::nth`], with the row copied out; None where the group is not whole.
-    pub(in super::super) fn nth_of_whole(
+    /// As [`Inner::nth_of_whole`], with the row copied out.
+    pub(in super::super) fn take_nth(
         &self,
         space: Space,
         range: Range<'_>,
         rank: usize,
-        wait: Wait,
+        gather: Option<Wait>,
         out: &mut Taken,
-    ) -> Result<Option<Option<usize>>> {
+    ) -> Result<Ranked> {
         let def = self.def(space)?;
         if def.groups != Groups::Kept {
-            return Ok(None);
+            return Ok(Ranked::Unknown);
         }
-        let Some(group) = group::single(def, range.start, range.end) else { return Ok(None) };
+        let Some(group) = group::single(def, range.start, range.end) else { return Ok(Ranked::Unknown) };
         let hash = self.hasher.group(space, group);
         let mut shard = self.shards.read(shard_of(hash))?;
         if shard.wholes.find(hash, space.0, group).is_none() {
             drop(shard);
+            let Some(wait) = gather else { return Ok(Ranked::Unknown) };
             if !self.make_whole(space, group, hash, wait)? {
-                return Ok(None);
+                return Ok(Ranked::Unknown);
             }
             shard = self.shards.read(shard_of(hash))?;
         }
-        let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(None) };
+        let Some(rows) = shard.wholes.find(hash, space.0, group) else { return Ok(Ranked::Unknown) };
         let start = range.start.get(group.len()..).unwrap_or_default();
         out.begin(group);
-        Ok(Some(rows.copy_nth(start, range.end.strip_prefix(group), rank, out)))
+        let only = rows.copy_nth(start, range.end.strip_prefix(group), rank, out);
+        Ok(only.map_or(Ranked::Shown, Ranked::Only))
     }
 
     /// As [`crate::Read::pick`], with the row copied out; false where the group is not whole.
