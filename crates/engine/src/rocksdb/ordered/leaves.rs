@@ -465,7 +465,7 @@ mod tests {
         let mut leaves = Leaves::default();
         (0..60_000).for_each(|number| leaves.push_last(&key(number), b""));
         // Leaves of different lengths.
-        let is_left = |number: &usize| number % 7 != 0 && number / 500 % 3 != number % 3;
+        let is_left = |number: &usize| !number.is_multiple_of(7) && number / 500 % 3 != number % 3;
         for number in (0..60_000).filter(|number| !is_left(number)) {
             leaves.set(&key(number), None);
         }
