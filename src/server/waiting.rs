@@ -11,6 +11,8 @@ use mio::{Events, Poll};
 
 /// The last wait may have been this many times as long as a thread would look for events: waking takes time as well.
 const CLOSE: u32 = 2;
+/// Looks in vain, one after the other, after which it may not: the events are just too far apart.
+const IN_VAIN: u32 = 4;
 /// Between two looks, about a microsecond.
 const PAUSES: u32 = 64;
 
@@ -18,6 +20,8 @@ const PAUSES: u32 = 64;
 pub struct Waiting {
     last: Duration,
     idle: Duration,
+    /// Since a look saw something.
+    in_vain: u32,
 }
 
 impl Waiting {
@@ -42,6 +46,7 @@ impl Waiting {
                 (0..PAUSES).for_each(|_| hint::spin_loop());
                 thread::yield_now();
             }
+            self.looked(done);
         }
         let polled = if done { Ok(()) } else { poll.poll(events, Some(timeout)) };
         self.waited(begin.elapsed());
@@ -50,7 +55,12 @@ impl Waiting {
 
     /// Whether the next events are likely to come while the thread looks for them.
     fn looks(&self, timeout: Duration, busy: Duration) -> bool {
-        timeout > busy && self.last < busy * CLOSE
+        let close = if self.in_vain < IN_VAIN { busy * CLOSE } else { busy };
+        timeout > busy && self.last < close
+    }
+
+    fn looked(&mut self, saw: bool) {
+        self.in_vain = if saw { 0 } else { self.in_vain.saturating_add(1) };
     }
 
     fn waited(&mut self, time: Duration) {
@@ -85,6 +95,22 @@ mod tests {
         assert!(!waiting.looks(Duration::ZERO, BUSY), "there is work already");
         assert_eq!(waiting.take_idle(), BUSY + BUSY * CLOSE);
         assert_eq!(waiting.take_idle(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_thread_that_looks_in_vain_again_and_again_sleeps() {
+        let mut waiting = Waiting::default();
+        for _ in 0..IN_VAIN {
+            waiting.waited(BUSY + BUSY / 2);
+            assert!(waiting.looks(LONG, BUSY));
+            waiting.looked(false);
+        }
+        assert!(!waiting.looks(LONG, BUSY));
+        waiting.waited(BUSY / 2);
+        assert!(waiting.looks(LONG, BUSY), "they come closer again");
+        waiting.looked(true);
+        waiting.waited(BUSY + BUSY / 2);
+        assert!(waiting.looks(LONG, BUSY));
     }
 
     #[test]

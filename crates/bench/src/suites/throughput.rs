@@ -27,7 +27,9 @@ const SETTLE_LOOKS: usize = 75;
 const SETTLE_LOOK: Duration = Duration::from_millis(200);
 
 /// Rounds at pipeline 1, in those of others.
-const SINGLE_ROUNDS: u32 = 3;
+const SINGLE_ROUNDS: u32 = 9;
+/// Requests of one run at pipeline 1 are this part of those at 16.
+const SINGLE_REQUESTS: u64 = 24;
 
 /// What one run of redis-benchmark told, and what it cost the server.
 #[derive(Clone, Copy)]
@@ -268,16 +270,16 @@ fn expand(word: &str) -> String {
     }
 }
 
-/// At pipeline 1 the one thread of redis-benchmark is the limit, and the ratio is near 1 whatever a server does: more of the
-/// short runs tell it from noise.
+/// At pipeline 1 the one thread of redis-benchmark is the limit, and the ratio is near 1 whatever a server does: many short
+/// runs in turn tell it from noise.
 fn rounds(args: &Args, pipeline: u32) -> u32 {
     if pipeline == 1 { args.rounds * SINGLE_ROUNDS } else { args.rounds }
 }
 
-/// Runs of about the same time at every depth.
+/// Runs of about the same time at 16 and 64, and half of it at 1.
 fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
     let at_depth = match pipeline {
-        0..=3 => args.requests / 8,
+        0..=3 => args.requests / SINGLE_REQUESTS,
         4..=31 => args.requests,
         _ => args.requests * 2,
     };

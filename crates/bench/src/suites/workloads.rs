@@ -163,6 +163,14 @@ pub const COLLECTIONS: &[Workload] = &[
         ..ELEMENT
     },
     Workload {
+        name: "ZRANK one key",
+        fresh: "scores",
+        setup: Setup::Each("ZADD scores __rand_int__ member:__rand_int__"),
+        command: "ZRANK scores member:__rand_int__",
+        cost: 2,
+        ..ELEMENT
+    },
+    Workload {
         name: "ZRANGEBYSCORE",
         setup: Setup::Each("ZADD scores:__rand_int__ 1 a 2 b 3 c 4 d 5 e 6 f 7 g 8 h 9 i 10 j"),
         command: "ZRANGEBYSCORE scores:__rand_int__ 0 5",
