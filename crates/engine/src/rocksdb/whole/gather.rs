@@ -110,8 +110,11 @@ impl Inner {
         let mut shard = self.shards.read(shard_of(hash))?;
         if shard.wholes.find(hash, space.0, group).is_none() {
             drop(shard);
-            let Some(wait) = gather else { return Ok(Ranked::Unknown) };
-            if !self.make_whole(space, group, hash, wait)? {
+            let is_whole = match gather {
+                Some(wait) => self.make_whole(space, group, hash, wait)?,
+                None => self.make_whole_aside(space, group, hash)?,
+            };
+            if !is_whole {
                 return Ok(Ranked::Unknown);
             }
             shard = self.shards.read(shard_of(hash))?;
@@ -152,6 +155,14 @@ impl Inner {
                 Ok(false)
             }
         }
+    }
+
+    /// The same for who will not wait at all: a group that is asked for again and again is gathered by the thread aside.
+    fn make_whole_aside(&self, space: Space, group: &[u8], hash: u64) -> Result<bool> {
+        if self.count_scan(hash)? == Worth::Aside {
+            self.gatherer.want(space, group);
+        }
+        Ok(false)
     }
 
     fn count_scan(&self, hash: u64) -> Result<Worth> {
