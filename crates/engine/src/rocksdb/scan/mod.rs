@@ -266,9 +266,7 @@ fn scan_chunks<'a>(
     loop {
         chunk.fill(view)?;
         let retirements = view.tables.retirements();
-        let is_stale = sorted.as_ref().is_none_or(|sorted| sorted.made_at != retirements);
-        // Asked behind the tables: what has left them is known to be there.
-        if is_stale && view.store.may_have(request.space) {
+        if sorted.as_ref().is_none_or(|sorted| sorted.made_at != retirements) {
             // The count is read before the iterator is made: an iterator may only be newer than it says.
             let fills_cache = *told < CACHED_BYTES;
             let mut iterator = open_iterator(view, &request, in_one_group, fills_cache)?;
@@ -279,23 +277,21 @@ fn scan_chunks<'a>(
             check(view.store, &iterator)?;
             *sorted = Some(Sorted { iterator, made_at: retirements, fills_cache });
         }
+        let Some(sorted) = sorted else { return Ok(()) };
         let mut merge = Merge {
             own,
             own_at,
             dirty: &chunk.rows,
             dirty_at: 0,
-            sorted: sorted.as_mut(),
+            sorted: &mut sorted.iterator,
             told,
             direction,
             bound: chunk.bound(),
         };
         while left > 0 {
-            if let Some(sorted) = &mut merge.sorted
-                && sorted.fills_cache
-                && *merge.told >= CACHED_BYTES
-            {
+            if sorted.fills_cache && *merge.told >= CACHED_BYTES {
                 sorted.fills_cache = false;
-                go_on_uncached(view, &request, in_one_group, &mut sorted.iterator)?;
+                go_on_uncached(view, &request, in_one_group, merge.sorted)?;
             }
             match merge.step(view.store, each)? {
                 Step::Told(ControlFlow::Break(())) => return Ok(()),
@@ -390,8 +386,7 @@ struct Merge<'m, 'd> {
     own_at: usize,
     dirty: &'m Rows,
     dirty_at: usize,
-    /// None while there is nothing in the sorted data.
-    sorted: Option<&'m mut Sorted<'d>>,
+    sorted: &'m mut DBRawIterator<'d>,
     /// Bytes of the rows that were told.
     told: &'m mut usize,
     direction: Direction,
@@ -412,8 +407,7 @@ impl Merge<'_, '_> {
     fn step(&mut self, store: &Store, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<Step> {
         let own = self.own.key(self.own_at).filter(|key| self.within(key));
         let dirty = self.dirty.key(self.dirty_at);
-        let iterator = self.sorted.as_ref().map(|sorted| &sorted.iterator);
-        let sorted = iterator.and_then(DBRawIterator::key).filter(|key| self.within(key));
+        let sorted = self.sorted.key().filter(|key| self.within(key));
         let first = [own, dirty, sorted].into_iter().flatten().min_by(|a, b| ordered(a, b, self.direction));
         let Some(key) = first else { return Ok(Step::End) };
         let is_first = |other: Option<&[u8]>| {
@@ -425,7 +419,7 @@ impl Merge<'_, '_> {
         } else if in_dirty {
             self.dirty.value(self.dirty_at).flatten()
         } else {
-            iterator.and_then(DBRawIterator::value)
+            self.sorted.value()
         };
         let step = match value {
             Some(value) => {
@@ -436,12 +430,12 @@ impl Merge<'_, '_> {
         };
         self.own_at += usize::from(in_own);
         self.dirty_at += usize::from(in_dirty);
-        if let (true, Some(Sorted { iterator, .. })) = (in_sorted, &mut self.sorted) {
+        if in_sorted {
             match self.direction {
-                Direction::Forward => iterator.next(),
-                Direction::Backward => iterator.prev(),
+                Direction::Forward => self.sorted.next(),
+                Direction::Backward => self.sorted.prev(),
             }
-            check(store, iterator)?;
+            check(store, self.sorted)?;
         }
         Ok(step)
     }
