@@ -1,5 +1,6 @@
 //! Servers as child processes: a free port, a directory of their own, and no child outlives the tests.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::net::TcpListener;
@@ -7,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, mpsc};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -195,13 +196,15 @@ impl Server {
         panic!("no free port found; the server's log:\n{}", self.log());
     }
 
-    /// Until the server answers PING (any answer will do: it may want a password first).
+    /// Until the server answers PING, or that it wants a password first. While nobody listens a connection may meet itself,
+    /// and hears what it says.
     fn wait_ready(&mut self) -> Result<(), ExitStatus> {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let answered = Conn::connect(self.port).is_ok_and(|mut conn| {
                 conn.try_call(&["PING"]).is_ok_and(|reply| match &reply {
                     Value::Error(text) => !text.starts_with(b"LOADING"),
+                    Value::Array(_) => false,
                     _ => true,
                 })
             });
@@ -322,10 +325,17 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A port that nobody listens on at this moment.
+/// A port that nobody listens on at this moment, and that no other test has been or will be given: a server that is killed
+/// or not yet up must not be taken for another one.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let port = listener.local_addr().unwrap().port();
+        if GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(port) {
+            return port;
+        }
+    }
 }
 
 type SpawnRequest = (Command, mpsc::Sender<io::Result<Child>>);
