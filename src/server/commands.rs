@@ -50,9 +50,9 @@ enum Flow {
 impl IoThread {
     /// Reads what is there and runs what is complete.
     pub(super) fn serve(&mut self, connection: &mut Connection, place: usize) {
-        self.last = Instant::now();
         // Bytes that waited (for a worker, a pause, a full output) come first.
         if !connection.input.is_empty() && connection.takes_commands() {
+            self.take_time();
             let input = std::mem::take(&mut connection.input);
             let used = self.run_all(connection, place, &input);
             connection.input = keep_rest(input, used);
@@ -84,6 +84,7 @@ impl IoThread {
                 connection.readable = n == scratch.len() || connection.hung_up;
                 self.lane.counters.net_in_bytes.add(n as u64);
                 let bytes = scratch.get(..n).unwrap_or(&[]);
+                self.take_time();
                 let used = self.run_all(connection, place, bytes);
                 connection.input.extend_from_slice(bytes.get(used..).unwrap_or(&[]));
             }
@@ -108,6 +109,7 @@ impl IoThread {
                 connection.readable = n == room || connection.hung_up;
                 self.lane.counters.net_in_bytes.add(n as u64);
                 input.truncate(start + n);
+                self.take_time();
                 let used = self.run_all(connection, place, &input);
                 input = keep_rest(input, used);
             }

@@ -58,6 +58,9 @@ pub struct IoThread {
     held: Vec<usize>,
     timers: BinaryHeap<Reverse<(Instant, usize, u64)>>,
     pub(super) scratch: Vec<u8>,
+    /// When the round began, and what the clock showed then.
+    round: (Instant, u64),
+    /// When the commands that run were read: what they judge expiry by.
     pub(super) now_ms: u64,
     pub(super) last: Instant,
     /// Something was committed in this round.
@@ -109,6 +112,7 @@ impl IoThread {
             held: Vec::new(),
             timers: BinaryHeap::new(),
             scratch: vec![0; READ_BYTES],
+            round: (Instant::now(), node.clock.now_us()),
             now_ms: node.clock.now_ms(),
             last: Instant::now(),
             wrote: false,
@@ -178,12 +182,21 @@ impl IoThread {
     }
 
     fn begin_round(&mut self) {
-        self.now_ms = self.node.clock.now_ms();
+        self.round = (Instant::now(), self.node.clock.now_us());
+        self.now_ms = self.round.1 / 1_000;
         let generation = self.node.config.generation();
         if generation != self.config_generation {
             self.config_generation = generation;
             self.config = self.node.config.current();
         }
+    }
+
+    /// Takes the time, once the commands that run next have been read. Some may have come since the round began, and what
+    /// they give a time to live counts from when they were sent.
+    pub(super) fn take_time(&mut self) {
+        let (began, clock_us) = self.round;
+        self.last = Instant::now();
+        self.now_ms = (clock_us + self.last.duration_since(began).as_micros() as u64) / 1_000;
     }
 
     fn note(&mut self, place: usize, readable: bool, writable: bool, hung_up: bool) {
