@@ -12,11 +12,11 @@ use tarn::pidfile::PidFile;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Freed pages go back to the system within a second, not within ten: a table of dirty rows is freed as a whole, and
+/// Freed pages go back to the system within a quarter of a second, not within ten: a table of dirty rows is freed as a whole, and
 /// `maxmemory` is a promise about what the process takes.
 // SAFETY: the allocator reads a symbol of this name and type, and nothing else defines it.
 #[unsafe(export_name = "malloc_conf")]
-pub static ALLOCATOR_OPTIONS: &[u8; 43] = b"background_thread:true,dirty_decay_ms:1000\0";
+pub static ALLOCATOR_OPTIONS: &[u8; 42] = b"background_thread:true,dirty_decay_ms:250\0";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hashbrown::HashTable;
-
 use super::hash::{RowHash, prefetch_line, prefetch_row};
+use super::parted::{Parted, Place};
 use crate::Range;
 
 /// A bucket at the usual fill, and what the allocator adds to the bytes.
@@ -46,13 +45,11 @@ impl Entry {
     }
 }
 
-/// One shard's clean rows. The clock goes over the table's buckets.
+/// One shard's clean rows: many, if a large group is among them. The clock goes over the table's buckets.
 #[derive(Default)]
 pub struct CachePart {
-    entries: HashTable<Entry>,
-    hand: usize,
-    /// Grows when rows may have changed their places.
-    moves: u64,
+    entries: Parted<Entry>,
+    hand: Place,
 }
 
 /// What all parts share.
@@ -153,16 +150,13 @@ impl CachePart {
             bytes: bytes.into_boxed_slice(),
         };
         budget.used.fetch_add(entry.size(), Ordering::Relaxed);
-        // A full table is made anew, larger or, where many rows have left, in its place.
-        self.moves += u64::from(self.entries.len() == self.entries.capacity());
-        self.entries.insert_unique(hash.key, entry, |entry| entry.hash);
+        self.entries.insert(hash.key, entry, |entry| entry.hash);
     }
 
     /// Forgets a row; whether it had been used.
     pub fn remove(&mut self, space: u8, key: &[u8], hash: &RowHash, budget: &CacheBudget) -> bool {
-        let found = self.entries.find_entry(hash.key, |entry| entry.is(space, key, hash.key));
-        let Ok(found) = found else { return false };
-        let (entry, _) = found.remove();
+        let found = self.entries.remove(hash.key, |entry| entry.is(space, key, hash.key));
+        let Some(entry) = found else { return false };
         budget.used.fetch_sub(entry.size(), Ordering::Relaxed);
         entry.used.into_inner()
     }
@@ -173,54 +167,44 @@ impl CachePart {
             if !budget.is_exceeded() {
                 return false;
             }
-            if self.hand >= self.entries.num_buckets() {
-                self.hand = 0;
-                self.give_back_buckets();
-                return true;
-            }
             let at = self.hand;
-            self.hand += 1;
-            let Ok(found) = self.entries.get_bucket_entry(at) else { continue };
-            if !found.get().used.swap(false, Ordering::Relaxed) {
-                let (entry, _) = found.remove();
-                budget.used.fetch_sub(entry.size(), Ordering::Relaxed);
+            let Some((found, next)) = self.entries.step(at) else {
+                self.hand = Place::default();
+                return true;
+            };
+            self.hand = next;
+            if let Some(found) = found
+                && !found.get().used.swap(false, Ordering::Relaxed)
+            {
+                budget.used.fetch_sub(found.remove().size(), Ordering::Relaxed);
+            }
+            if next.is_in_another_part(at) {
+                self.entries.give_back(at, |entry| entry.hash);
             }
         }
         false
     }
 
-    /// A table that once held much more than it does now gives its memory back.
-    fn give_back_buckets(&mut self) {
-        if self.entries.len() < self.entries.num_buckets() / 8 {
-            self.entries.shrink_to_fit(|entry| entry.hash);
-            self.moves += 1;
-        }
-    }
-
-    /// Forgets rows of a range, looking at `buckets` places from `from` on; where to go on, None at the end.
+    /// Forgets rows of a range, looking at so many places from `from` on; where to go on, None at the end.
     pub fn forget(
         &mut self,
         space: u8,
         range: Range<'_>,
-        from: usize,
-        buckets: usize,
+        from: Place,
+        places: usize,
         budget: &CacheBudget,
-    ) -> Option<usize> {
-        let to = (from + buckets).min(self.entries.num_buckets());
-        for at in from..to {
-            let Ok(found) = self.entries.get_bucket_entry(at) else { continue };
-            let key = found.get().key();
-            if found.get().space == space && key >= range.start && key < range.end {
-                let (entry, _) = found.remove();
-                budget.change(entry.size(), 0);
+    ) -> Option<Place> {
+        let mut at = from;
+        for _ in 0..places {
+            let (found, next) = self.entries.step(at)?;
+            at = next;
+            let is_in =
+                |entry: &Entry| entry.space == space && entry.key() >= range.start && entry.key() < range.end;
+            if let Some(found) = found.filter(|found| is_in(found.get())) {
+                budget.change(found.remove().size(), 0);
             }
         }
-        (to < self.entries.num_buckets()).then_some(to)
-    }
-
-    /// Changes when rows may have changed their places.
-    pub fn moves(&self) -> u64 {
-        self.moves
+        Some(at)
     }
 
     #[cfg(test)]
@@ -279,7 +263,7 @@ mod tests {
             }
         }
         assert!(budget.used() > 60 << 10, "the budget is used: {}", budget.used());
-        assert!(part.entries.num_buckets() <= 2048, "buckets are used again");
+        assert!(part.entries.buckets() <= 2048, "buckets are used again");
         part.clear(&budget);
         assert_eq!(budget.used(), 0);
     }
@@ -302,21 +286,17 @@ mod tests {
         budget.set_limit(64 << 20);
         let row = |first: u8, number: u32| [&[first][..], &number.to_be_bytes()].concat();
         let range = Range { start: b"b", end: b"c" };
-        let mut restarts = 0;
-        for round in 0..20_u32 {
-            for number in 0..500 {
+        for round in 0..10_u32 {
+            for number in 0..5000 {
                 let key = row(b'b', number);
                 part.set(0, &key, &hash(&hasher, &key), Some(b"v"), &budget);
             }
-            let (mut next, mut moves) = (Some(0), part.moves());
+            let mut next = Some(Place::default());
             let mut others = 0_u32;
             while let Some(from) = next {
-                let from = if part.moves() == moves { from } else { 0 };
-                restarts += u32::from(part.moves() != moves);
-                moves = part.moves();
                 next = part.forget(0, range, from, 8, &budget);
-                // Others come, and go in every other round, so that the table is made anew.
-                for _ in 0..if others < 3000 { 16 } else { 0 } {
+                // Others come, and go in every other round, so that tables are cut and made anew.
+                for _ in 0..if others < 9000 { 16 } else { 0 } {
                     let key = row(b'a', round * 10_000 + others);
                     part.set(0, &key, &hash(&hasher, &key), Some(b"v"), &budget);
                     if let Some(old) = others.checked_sub(40).filter(|_| round % 2 == 1) {
@@ -326,11 +306,10 @@ mod tests {
                     others += 1;
                 }
             }
-            for number in 0..500 {
+            for number in 0..5000 {
                 let key = row(b'b', number);
                 assert_eq!(part.get(0, &key, &hash(&hasher, &key)), None, "row {number} of round {round}");
             }
         }
-        assert!(restarts > 0, "nothing has moved");
     }
 }

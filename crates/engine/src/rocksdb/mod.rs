@@ -16,6 +16,7 @@ mod hash;
 mod log;
 mod open;
 mod ordered;
+mod parted;
 mod read;
 mod scan;
 mod shard;

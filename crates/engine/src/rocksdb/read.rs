@@ -49,6 +49,9 @@ impl Inner {
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         self.check_open()?;
+        if !self.store.may_have(space) {
+            return Ok(false);
+        }
         self.cache_misses.fetch_add(1, Ordering::Relaxed);
         let value = self.store.get(space, key, self.store.read_options(wait))?;
         self.fill(space, key, hash, value.as_deref(), generation)?;
@@ -147,7 +150,7 @@ impl Inner {
             };
             found.push((known == Some(true)).then_some(start..bytes.len()));
         }
-        if !missing.is_empty() {
+        if !missing.is_empty() && self.store.may_have(space) {
             self.check_open()?;
             self.cache_misses.fetch_add(missing.len() as u64, Ordering::Relaxed);
             let wanted: Vec<&[u8]> =

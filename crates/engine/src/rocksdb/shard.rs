@@ -12,6 +12,7 @@ use super::What;
 use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
+use super::parted::Place;
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
@@ -383,19 +384,14 @@ impl Shards {
     /// Forgets the clean rows of a range, and any that are being fetched.
     pub fn forget_range(&self, space: Space, range: Range<'_>) {
         for Guarded { lock, .. } in self.list.iter().map(|guarded| &**guarded) {
-            let mut next = Some(0);
-            let mut moves = None;
-            while let Some(from) = next {
+            {
                 let mut shard = lock.write();
-                if moves != Some(shard.cache.moves()) {
-                    // The first step, or rows were moved between two: begin at the beginning.
-                    moves = Some(shard.cache.moves());
-                    shard.generation += 1;
-                    shard.wholes.forget(space.0, range, &self.budget);
-                    next = shard.cache.forget(space.0, range, 0, FORGET_STEPS, &self.budget);
-                } else {
-                    next = shard.cache.forget(space.0, range, from, FORGET_STEPS, &self.budget);
-                }
+                shard.generation += 1;
+                shard.wholes.forget(space.0, range, &self.budget);
+            }
+            let mut next = Some(Place::default());
+            while let Some(from) = next {
+                next = lock.write().cache.forget(space.0, range, from, FORGET_STEPS, &self.budget);
             }
         }
     }
@@ -403,14 +399,9 @@ impl Shards {
     /// Forgets the clean rows of a group that is whole in a shard, and then says so.
     pub fn forget_group(&self, index: usize, space: Space, range: Range<'_>, say: &dyn Fn(&mut Shard)) {
         let Ok(lock) = self.lock(index) else { return };
-        let (mut next, mut moves) = (0, None);
+        let mut next = Place::default();
         loop {
             let mut shard = lock.write();
-            if moves.is_some_and(|before| before != shard.cache.moves()) {
-                // Rows were moved between two steps: begin at the beginning.
-                next = 0;
-            }
-            moves = Some(shard.cache.moves());
             match shard.cache.forget(space.0, range, next, STEPS_ASIDE, &self.budget) {
                 Some(from) => next = from,
                 None => return say(&mut shard),

@@ -69,8 +69,14 @@ impl<'a> SortedRows<'a> {
         store: &Store,
         abandoned: &Abandoned,
     ) -> SortedRows<'a> {
-        let tables = sets.iter().rev().flat_map(|set| set.tables()).map(|(_, table)| &**table).collect();
-        let mut sorted = SortedRows { tables, spaces: (0..spaces).map(|_| Vec::new()).collect() };
+        let tables: Vec<&Table> =
+            sets.iter().rev().flat_map(|set| set.tables()).map(|(_, table)| &**table).collect();
+        // Counted first: a list that grows as it is filled would take up to three times its room.
+        let mut counts = vec![0; spaces];
+        for (_, row) in tables.iter().flat_map(|table| table.iter()) {
+            counts.get_mut(usize::from(row.space)).into_iter().for_each(|count| *count += 1);
+        }
+        let mut sorted = SortedRows { tables, spaces: counts.into_iter().map(Vec::with_capacity).collect() };
         let mut deleted: Vec<RapidHashMap<u64, Deleted<'_>>> =
             (0..spaces).map(|_| RapidHashMap::default()).collect();
         // The tombstones of one set may hide rows of an older one: then they are needed.

@@ -155,7 +155,7 @@ fn in_order<'s>(sorted: &'s SortedRows<'_>) -> impl Iterator<Item = (Space, &'s 
 fn write_batch(store: &Store, sorted: &SortedRows<'_>, steps: &Steps) -> Result<()> {
     let mut batch = WriteBatch::default();
     for (space, rows) in in_order(sorted) {
-        let family = store.family(space)?;
+        let family = store.family_to_fill(space)?;
         for row in rows.iter().map(|row| sorted.row(row)) {
             match row.value {
                 Some(value) => batch.put_cf(family, row.key, value),

@@ -266,7 +266,9 @@ fn scan_chunks<'a>(
     loop {
         chunk.fill(view)?;
         let retirements = view.tables.retirements();
-        if sorted.as_ref().is_none_or(|sorted| sorted.made_at != retirements) {
+        let is_stale = sorted.as_ref().is_none_or(|sorted| sorted.made_at != retirements);
+        // Asked behind the tables: what has left them is known to be there.
+        if is_stale && view.store.may_have(request.space) {
             // The count is read before the iterator is made: an iterator may only be newer than it says.
             let fills_cache = *told < CACHED_BYTES;
             let mut iterator = open_iterator(view, &request, in_one_group, fills_cache)?;
@@ -277,21 +279,23 @@ fn scan_chunks<'a>(
             check(view.store, &iterator)?;
             *sorted = Some(Sorted { iterator, made_at: retirements, fills_cache });
         }
-        let Some(sorted) = sorted else { return Ok(()) };
         let mut merge = Merge {
             own,
             own_at,
             dirty: &chunk.rows,
             dirty_at: 0,
-            sorted: &mut sorted.iterator,
+            sorted: sorted.as_mut(),
             told,
             direction,
             bound: chunk.bound(),
         };
         while left > 0 {
-            if sorted.fills_cache && *merge.told >= CACHED_BYTES {
+            if let Some(sorted) = &mut merge.sorted
+                && sorted.fills_cache
+                && *merge.told >= CACHED_BYTES
+            {
                 sorted.fills_cache = false;
-                go_on_uncached(view, &request, in_one_group, merge.sorted)?;
+                go_on_uncached(view, &request, in_one_group, &mut sorted.iterator)?;
             }
             match merge.step(view.store, each)? {
                 Step::Told(ControlFlow::Break(())) => return Ok(()),
@@ -386,7 +390,8 @@ struct Merge<'m, 'd> {
     own_at: usize,
     dirty: &'m Rows,
     dirty_at: usize,
-    sorted: &'m mut DBRawIterator<'d>,
+    /// None while there is nothing in the sorted data.
+    sorted: Option<&'m mut Sorted<'d>>,
     /// Bytes of the rows that were told.
     told: &'m mut usize,
     direction: Direction,
@@ -407,7 +412,8 @@ impl Merge<'_, '_> {
     fn step(&mut self, store: &Store, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<Step> {
         let own = self.own.key(self.own_at).filter(|key| self.within(key));
         let dirty = self.dirty.key(self.dirty_at);
-        let sorted = self.sorted.key().filter(|key| self.within(key));
+        let iterator = self.sorted.as_ref().map(|sorted| &sorted.iterator);
+        let sorted = iterator.and_then(DBRawIterator::key).filter(|key| self.within(key));
         let first = [own, dirty, sorted].into_iter().flatten().min_by(|a, b| ordered(a, b, self.direction));
         let Some(key) = first else { return Ok(Step::End) };
         let is_first = |other: Option<&[u8]>| {
@@ -419,7 +425,7 @@ impl Merge<'_, '_> {
         } else if in_dirty {
             self.dirty.value(self.dirty_at).flatten()
         } else {
-            self.sorted.value()
+            iterator.and_then(DBRawIterator::value)
         };
         let step = match value {
             Some(value) => {
@@ -430,12 +436,12 @@ impl Merge<'_, '_> {
         };
         self.own_at += usize::from(in_own);
         self.dirty_at += usize::from(in_dirty);
-        if in_sorted {
+        if let (true, Some(Sorted { iterator, .. })) = (in_sorted, &mut self.sorted) {
             match self.direction {
-                Direction::Forward => self.sorted.next(),
-                Direction::Backward => self.sorted.prev(),
+                Direction::Forward => iterator.next(),
+                Direction::Backward => iterator.prev(),
             }
-            check(store, self.sorted)?;
+            check(store, iterator)?;
         }
         Ok(step)
     }

@@ -7,6 +7,7 @@ mod options;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rust_rocksdb::checkpoint::Checkpoint;
 use rust_rocksdb::{
@@ -38,6 +39,8 @@ pub struct Store {
     read_resident: ReadOptions,
     write: WriteOptions,
     filter: Arc<FilterContext>,
+    /// Of each space: whether it may have rows. True before the first of them is written.
+    filled: Box<[AtomicBool]>,
 }
 
 impl Store {
@@ -70,6 +73,9 @@ impl Store {
         let db = Arc::new(db);
         filter.attach(&db);
         let writers = families.into_iter().map(options::ingested).collect();
+        let files = db.live_files().map_err(|error| store_error(dir, &error))?;
+        let has_files = |def: &SpaceDef| files.iter().any(|file| file.column_family_name == def.name);
+        let filled = spaces.iter().map(|def| AtomicBool::new(has_files(def))).collect();
 
         let read_waiting = ReadOptions::default();
         let mut read_resident = ReadOptions::default();
@@ -86,6 +92,7 @@ impl Store {
             read_resident,
             write,
             filter,
+            filled,
         })
     }
 
@@ -100,6 +107,21 @@ impl Store {
     pub fn family(&self, space: Space) -> Result<&ColumnFamily> {
         let name = self.spaces.get(usize::from(space.0)).map_or("", |def| def.name);
         self.db.cf_handle(name).ok_or_else(|| Error::Io(format!("there is no space {}", space.0)))
+    }
+
+    /// Whether a space may have rows. False is certain for every row that has left the tables, or never was there: a database
+    /// that has not been written back yet asks nobody.
+    #[inline]
+    pub fn may_have(&self, space: Space) -> bool {
+        self.filled.get(usize::from(space.0)).is_none_or(|filled| filled.load(Ordering::Acquire))
+    }
+
+    /// As [`Store::family`], for whoever brings rows there.
+    pub fn family_to_fill(&self, space: Space) -> Result<&ColumnFamily> {
+        if let Some(filled) = self.filled.get(usize::from(space.0)) {
+            filled.store(true, Ordering::Release);
+        }
+        self.family(space)
     }
 
     fn state(&self) -> Result<&ColumnFamily> {
@@ -194,7 +216,7 @@ impl Store {
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
         self.db
-            .ingest_external_file_cf_opts(self.family(space)?, &options, vec![path])
+            .ingest_external_file_cf_opts(self.family_to_fill(space)?, &options, vec![path])
             .map_err(|error| self.error(&error))
     }
 
