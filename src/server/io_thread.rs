@@ -182,7 +182,8 @@ impl IoThread {
     }
 
     fn begin_round(&mut self) {
-        self.round = (Instant::now(), self.node.clock.now_us());
+        self.last = Instant::now();
+        self.round = (self.last, self.node.clock.now_us());
         self.now_ms = self.round.1 / 1_000;
         let generation = self.node.config.generation();
         if generation != self.config_generation {

@@ -136,6 +136,11 @@ impl<T> Parted<T> {
         self.parts.iter().flat_map(|part| &part.entries)
     }
 
+    /// Whether a walk begins the part in which it stands anew.
+    pub fn is_moved(&self, at: Place) -> bool {
+        self.parts.get(at.part).is_some_and(|part| part.moves != at.moves)
+    }
+
     pub fn buckets(&self) -> usize {
         self.parts.iter().map(|part| part.entries.num_buckets()).sum()
     }

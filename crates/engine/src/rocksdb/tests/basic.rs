@@ -38,3 +38,40 @@ fn rows_are_there_after_commit_after_write_back_and_after_reopening() {
         vec![(b"q1".to_vec(), b"".to_vec())]
     );
 }
+
+#[test]
+fn a_space_that_was_never_written_back_is_not_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    put(&engine, FIXED, b"aakey", b"value");
+    let may_have = |engine: &RocksEngine| [FIXED, QUEUE].map(|space| engine.inner.store.may_have(space));
+    let misses = |engine: &RocksEngine| engine.stats().row_cache_misses;
+    assert_eq!(may_have(&engine), [false, false]);
+    let hurried = engine.begin_read(Wait::Never);
+    assert_eq!(get_from(&hurried, FIXED, b"aaother"), None);
+    hurried.get_many(FIXED, &[b"aa1", b"aakey"], &mut |at, row| assert_eq!(row.is_some(), at == 1)).unwrap();
+    let rows = vec![(b"aakey".to_vec(), b"value".to_vec())];
+    assert_eq!(scan_from(&hurried, FIXED, b"aa", b"ab", Direction::Backward, 10), rows);
+    assert_eq!(misses(&engine), 0);
+    let snapshot = engine.snapshot().unwrap();
+
+    engine.write_back_now();
+    engine.inner.shards.forget_clean();
+    assert_eq!(may_have(&engine), [true, false]);
+    assert_eq!(get(&engine, FIXED, b"aakey").unwrap(), b"value");
+    assert_eq!(get(&engine, FIXED, b"aaother"), None);
+    assert_eq!(misses(&engine), 2);
+    for read in [&engine.begin_read(Wait::Allowed) as &dyn Read, &snapshot] {
+        let mut seen = Vec::new();
+        let range = Range { start: b"aa", end: b"ab" };
+        read.scan(FIXED, range, Direction::Forward, 10, &mut |key, value| {
+            seen.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(seen, rows);
+    }
+    drop(snapshot);
+    drop(engine);
+    assert_eq!(may_have(&open(dir.path())), [true, false], "its files are still there");
+}
