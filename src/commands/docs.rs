@@ -9,7 +9,7 @@ const HEAD: &str = "\
 Generated from the tables in `src/commands/`; a test compares it.
 
 They take the options of Redis 7.0 and answer as it does; what differs is in [differences.md](differences.md). *since* is the
-version of Redis that brought the command. COMMAND INFO and COMMAND DOCS tell the same to programs.
+version of Redis that brought the command, for `EXH*` that of TairHash. COMMAND INFO and COMMAND DOCS tell the same to programs.
 ";
 
 const GROUPS: &[(Group, &str)] = &[
@@ -56,7 +56,8 @@ fn row(command: &Registered) -> String {
 fn remarks(spec: &Spec) -> String {
     let mut text = spec.summary.to_owned();
     if let Some((since, other)) = spec.deprecated {
-        text.push_str(&format!(" Deprecated since {since}: use {other}."));
+        // COMMAND DOCS marks arguments with `!`, which means nothing on a page.
+        text.push_str(&format!(" Deprecated since {since}: use {}.", other.replace("`!", "`")));
     }
     if spec.flags.has(Flags::ADMIN) && spec.internal {
         text.push_str(" Needs `enable-debug-command`.");

@@ -159,7 +159,7 @@ fn counted(name: &str, check: fn(&str, &str)) {
     check(&line, &format!("+OK | :1 | {WRONG} | {WRONG} | {WRONG}"));
 }
 
-/// Redis has these two from 8 on.
+/// Redis has these two from 8.10 on.
 #[test]
 fn sunioncard_and_sdiffcard() {
     let after_three = |line: &str, replies: &str| {
@@ -173,6 +173,17 @@ fn sunioncard_and_sdiffcard() {
         "SUNIONCARD 2 a b LIMIT 3 | SUNIONCARD 3 a b c LIMIT 5 | SUNIONCARD 2 a b LIMIT 0",
         ":3 | :5 | :5",
     );
+    after_three(
+        "SUNIONCARD 2 a b APPROX | SUNIONCARD 2 a b approx LIMIT 3 | SUNIONCARD 2 a b LIMIT 3 APPROX | SUNIONCARD 1 missing APPROX",
+        ":5 | :3 | :3 | :0",
+    );
+    let syntax = "-ERR syntax error";
+    after_three(
+        "SUNIONCARD 2 a b APPROX x | SUNIONCARD 2 a b LIMIT APPROX | SUNIONCARD 2 a b APPROX LIMIT",
+        &format!("{syntax} | -ERR LIMIT can't be negative | {syntax}"),
+    );
+    after_three("SADD APPROX z | SUNIONCARD 2 a APPROX", ":1 | :5");
+    after_three("SDIFFCARD 2 a b APPROX | SINTERCARD 2 a b APPROX", &format!("{syntax} | {syntax}"));
     after_three(
         "SDIFFCARD 2 a b | SDIFFCARD 3 c b a | SDIFFCARD 1 c | SDIFFCARD 2 missing a | SDIFFCARD 2 a a",
         ":2 | :1 | :3 | :0 | :0",

@@ -48,7 +48,8 @@ pub fn sdiffcard(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
     count(cx, args, Operation::Difference)
 }
 
-/// `numkeys key [key ...] [LIMIT limit]`; a limit of 0 is none.
+/// `numkeys key [key ...] [LIMIT limit]`; a limit of 0 is none. A union also takes `APPROX`, which allows an estimate;
+/// the count is exact all the same, since the sets are merged in order and nothing need be remembered.
 fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Result<Reply> {
     let keys = number::parse_i64(args.next()?).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     let keys = keys.ok_or(Error::reply("ERR numkeys should be greater than 0"))?;
@@ -58,6 +59,9 @@ fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Resul
     let (keys, mut options) = args.split_at(keys);
     let mut limit = 0;
     while !options.is_empty() {
+        if matches!(operation, Operation::Union) && options.keyword("approx") {
+            continue;
+        }
         if options.left() < 2 || !options.keyword("limit") {
             return Err(Error::Syntax);
         }

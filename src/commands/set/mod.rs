@@ -57,7 +57,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Returns what the first set has and none of the others."),
     read("sdiffcard", Arity::AtLeast(3), COUNTED, algebra::sdiffcard)
         .group(Group::Set)
-        .since("8.0.0")
+        .since("8.10.0")
         .complexity(TOTAL)
         .summary("Counts what the first set has and none of the others, up to a limit."),
     write("sdiffstore", Arity::AtLeast(3), Keys::at(1, OVERWRITE).and(SOURCES), algebra::sdiffstore)
@@ -152,7 +152,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Returns what at least one of the sets has."),
     read("sunioncard", Arity::AtLeast(3), COUNTED, algebra::sunioncard)
         .group(Group::Set)
-        .since("8.0.0")
+        .since("8.10.0")
         .complexity(TOTAL)
         .summary("Counts what at least one of the sets has, up to a limit."),
     write("sunionstore", Arity::AtLeast(3), Keys::at(1, OVERWRITE).and(SOURCES), algebra::sunionstore)
