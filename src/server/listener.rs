@@ -1,5 +1,5 @@
-//! Where clients come in: TCP addresses and a unix socket, on a thread of its own. A connection is handed to an I/O
-//! thread and stays there.
+//! Where clients come in: TCP addresses and a unix socket, on a thread of its own. A connection is handed to the I/O
+//! thread that `balance` chooses, which may hand it on later.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

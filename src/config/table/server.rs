@@ -45,7 +45,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Threads that read, run and answer commands; 0 is one per core."),
     Opt::new(Network, "io-busy-poll", int(0, MAX_IO_BUSY_POLL), "50")
         .field(at!(io_busy_poll_micros))
-        .help("Microseconds for which an I/O thread whose events follow each other closely looks for the next one before it sleeps; 0 always sleeps."),
+        .help("Microseconds for which an I/O thread whose events follow each other closely polls for the next one before it sleeps; 0 always sleeps."),
     Opt::new(Network, "worker-threads", int(0, MAX_WORKER_THREADS), "0")
         .field(at!(worker_threads))
         .at_start()
@@ -71,7 +71,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Storage, "dbfilename", Kind::FileName, "backup")
         .field(at!(dbfilename))
         .protected()
-        .help("Name, inside `dir`, of the copy that SAVE and BGSAVE write."),
+        .help("Kept and shown. SAVE and BGSAVE name their copies by the time, in `backups/` of `dir`."),
     Opt::new(Memory, "maxmemory", memory(0), "0")
         .field(at!(maxmemory))
         .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk; nothing is evicted."),
@@ -105,7 +105,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Password that clients must AUTH with; empty for none."),
     Opt::new(Security, "protected-mode", Kind::Bool, "yes")
         .field(at!(protected_mode))
-        .help("Refuses clients of other machines while there is no password and no `bind`."),
+        .help("Refuses clients of other machines while there is no password."),
     Opt::new(Security, "enable-protected-configs", GUARD, "no")
         .field(at!(enable_protected_configs))
         .at_start()
