@@ -1,4 +1,4 @@
-//! Every link of the documents leads somewhere.
+//! Every link of the documents leads somewhere, and every file that they name is there.
 
 use super::{assert_none, files, root};
 
@@ -59,6 +59,70 @@ fn links_resolve() {
         }
     }
     assert_none("links lead somewhere", &violations);
+}
+
+/// The paths of this tree among what stands between backticks, code blocks left out.
+fn paths(markdown: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for block in markdown.split("```").step_by(2) {
+        for code in block.split('`').skip(1).step_by(2) {
+            let is_ours = FOLDERS.iter().any(|folder| code.starts_with(folder));
+            if is_ours && !code.contains([' ', '*', '<']) {
+                found.push(code);
+            }
+        }
+    }
+    found
+}
+
+const FOLDERS: &[&str] = &["src/", "crates/", "tests/", "docs/", "scripts/"];
+
+#[test]
+fn files_that_documents_name_are_there() {
+    let mut violations = Vec::new();
+    for file in files().iter().filter(|file| file.path.ends_with(".md")) {
+        for path in paths(&file.text).into_iter().filter(|path| !root().join(path).exists()) {
+            violations.push(format!("{}: {path}", file.path));
+        }
+    }
+    assert_none("documents name files that exist", &violations);
+}
+
+/// The modules that the map lists under the heading of a folder.
+fn mapped(map: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folder = None;
+    for line in map.lines() {
+        if line.starts_with('#') {
+            folder = paths(line).first().copied();
+        } else if let (Some(folder), Some(cells)) = (folder, line.strip_prefix("| `")) {
+            let names = cells.split(" |").next().unwrap_or_default();
+            found.extend(
+                names.split([',', ' ', '`']).filter(|n| !n.is_empty()).map(|n| format!("{folder}{n}")),
+            );
+        }
+    }
+    found
+}
+
+#[test]
+fn the_map_shows_the_tree() {
+    let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(map.lines().count() < 300, "a map is short");
+    let modules = mapped(&map);
+    assert!(modules.len() > 10, "{modules:?}");
+    let is_there =
+        |module: &str| root().join(module).is_dir() || root().join(format!("{module}.rs")).is_file();
+    let missing: Vec<String> = modules.into_iter().filter(|module| !is_there(module)).collect();
+    assert_none("the map names modules that exist", &missing);
+}
+
+#[test]
+fn paths_and_modules_are_found() {
+    let text = "A `src/x.rs`, `b` and `tests/it/`.\n```\n`src/not.rs`\n```\n`docs/*.md` `crates/y`";
+    assert_eq!(paths(text), ["src/x.rs", "tests/it/", "crates/y"]);
+    let map = "### `src/a/`: words\n| module | x |\n|---|---|\n| `b`, `c` | `d` |\n## Other\n| `e` | f |\n";
+    assert_eq!(mapped(map), ["src/a/b", "src/a/c"]);
 }
 
 #[test]
