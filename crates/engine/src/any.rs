@@ -10,7 +10,7 @@ use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
 use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 use crate::{
     Direction, Durability, Engine, Expected, MemoryBudget, Notify, Part, Position, Range, Ranked, Read,
-    Result, Space, Stats, Wait, Write,
+    Result, Savepoint, Space, Stats, Wait, Write,
 };
 
 /// One of the engines.
@@ -259,6 +259,21 @@ impl Write for AnyWrite<'_> {
     }
 
     #[inline]
+    fn savepoint(&mut self) -> Savepoint {
+        each!(AnyWrite, self, w => w.savepoint())
+    }
+
+    #[inline]
+    fn rollback_to(&mut self, to: Savepoint) {
+        each!(AnyWrite, self, w => w.rollback_to(to))
+    }
+
+    #[inline]
+    fn lock(&mut self, space: Space, key: &[u8]) {
+        each!(AnyWrite, self, w => w.lock(space, key))
+    }
+
+    #[inline]
     fn commit(self) -> Result<Position> {
         each!(AnyWrite, self, w => w.commit())
     }
@@ -313,6 +328,11 @@ mod tests {
         assert_eq!(rows(&write), 1);
         let position = write.commit().unwrap();
         let mut write = engine.begin_write(Wait::Never);
+        write.lock(PLAIN, b"c");
+        let before = write.savepoint();
+        write.put(PLAIN, b"c", &[b"1"]);
+        write.rollback_to(before);
+        assert!(!write.is_dirty());
         write.put(PLAIN, b"c", &[b"1"]);
         write.rollback();
         assert!(engine.flush().unwrap() >= position);

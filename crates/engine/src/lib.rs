@@ -234,6 +234,16 @@ fn nth_of(
     Ok((!is_shown).then_some(passed))
 }
 
+/// A place among the changes of one transaction: see [`Write::savepoint`].
+#[derive(Debug, Clone, Copy)]
+pub struct Savepoint {
+    // How long the lists were that an engine keeps of a transaction, as far as it has them.
+    bytes: usize,
+    rows: usize,
+    undo: usize,
+    changes: usize,
+}
+
 /// Writing: rows are gathered here and appear together at [`Write::commit`].
 pub trait Write: Read {
     /// The value is given in parts so that callers need not join header and payload.
@@ -246,6 +256,14 @@ pub trait Write: Read {
     fn is_dirty(&self) -> bool {
         self.changes() > 0
     }
+    /// A place to go back to. It is valid until the transaction goes back to an earlier one.
+    fn savepoint(&mut self) -> Savepoint;
+    /// Undoes every put and delete since, for [`Write::changes`] too; any number of times for the same place. What was read
+    /// and locked meanwhile stays so.
+    fn rollback_to(&mut self, to: Savepoint);
+    /// Locks a row, which need not be there, without writing it: of two concurrent transactions that lock or write the
+    /// same row one is refused at its commit. Does nothing where the caller's own locks do that, and counts as no change.
+    fn lock(&mut self, space: Space, key: &[u8]);
     /// Makes the rows visible and returns their place in the order. Does not wait for durability.
     fn commit(self) -> Result<Position>;
     fn rollback(self);

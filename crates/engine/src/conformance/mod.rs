@@ -10,6 +10,7 @@
 pub mod durability;
 pub mod model;
 pub mod points;
+pub mod savepoints;
 pub mod scans;
 pub mod snapshots;
 pub mod threads;
@@ -194,6 +195,12 @@ macro_rules! conformance_suite {
             writes: changed_scans_are_refused;
             writes: many_rows_with_settling_between;
             writes: rows_put_again_after_a_delete;
+            savepoints: what_was_set_since_is_undone;
+            savepoints: rows_of_before_are_as_they_were;
+            savepoints: nested_and_repeated;
+            savepoints: few_rows_and_many;
+            savepoints: random_rollbacks_match_copies_of_a_map;
+            savepoints: locked_rows;
             scans: bounds_are_inclusive_below_and_exclusive_above;
             scans: bounds_that_hold_nothing;
             scans: bounds_between_prefixes;

@@ -174,6 +174,7 @@ impl Shared {
         store: &mut Store,
         mut active: MutexGuard<'_, Active>,
         rows: impl Iterator<Item = (Space, Rows)>,
+        locked: Vec<(Space, Box<[u8]>)>,
     ) -> Position {
         let at = active.advance();
         let readers = active.readers();
@@ -181,6 +182,7 @@ impl Shared {
         for (space, rows) in rows {
             store.apply(at, space, rows, readers);
         }
+        locked.into_iter().for_each(|(space, key)| store.touch(at, space, key, readers));
         self.position.store(at, Ordering::Release);
         self.reclaimable_at.store(store.reclaimable_at(), Ordering::Release);
         self.sweeper.wake_if_due(store);
@@ -259,7 +261,7 @@ impl Engine for MemoryEngine {
             let (doomed, next) = store.doomed(space, rest, until, DELETE_RANGE_STEP_ROWS)?;
             if !doomed.is_empty() {
                 let active = self.shared.active.lock();
-                self.shared.append(&mut store, active, [(space, doomed)].into_iter());
+                self.shared.append(&mut store, active, [(space, doomed)].into_iter(), Vec::new());
             }
             match next {
                 Some(next) => start = next,

@@ -114,31 +114,48 @@ impl Store {
 
     /// Writes the rows of a commit at `at`, which is newer than everything in the store.
     pub(super) fn apply(&mut self, at: u64, space: Space, rows: Rows, readers: Option<Readers>) {
+        let Some(map) = self.spaces.get(usize::from(space.0)) else { return };
+        let exists = |key: &[u8]| map.get(key).is_some_and(|row| row.value.is_some());
+        // Of a delete of what is not there nobody can tell the difference.
+        let rows: Vec<_> = rows.into_iter().filter(|(key, value)| value.is_some() || exists(key)).collect();
+        rows.into_iter().for_each(|(key, value)| self.write(at, space, key, value, readers));
+    }
+
+    /// Writes a row as it is, there or not, unless the commit at `at` has written it: whoever began before will conflict.
+    pub(super) fn touch(&mut self, at: u64, space: Space, key: Box<[u8]>, readers: Option<Readers>) {
+        let row = self.spaces.get(usize::from(space.0)).and_then(|map| map.get(&key));
+        if readers.is_some() && row.is_none_or(|row| row.at < at) {
+            let value = row.and_then(|row| row.value.clone());
+            self.write(at, space, key, value, readers);
+        }
+    }
+
+    fn write(
+        &mut self,
+        at: u64,
+        space: Space,
+        key: Box<[u8]>,
+        value: Option<Box<[u8]>>,
+        readers: Option<Readers>,
+    ) {
         let Some(map) = self.spaces.get_mut(usize::from(space.0)) else { return };
-        for (key, value) in rows {
-            let exists = map.get(&key).is_some_and(|row| row.value.is_some());
-            if value.is_none() && !exists {
-                // Nobody can tell the difference.
-                continue;
+        if readers.is_some() {
+            self.superseded.push_back(Superseded { at, space, key: key.clone() });
+        }
+        self.written += 1;
+        self.bytes += value_bytes(&value);
+        match map.entry(key) {
+            btree_map::Entry::Vacant(entry) => {
+                self.bytes += key_bytes(entry.key());
+                entry.insert(Version { at, value, older: None });
             }
-            if readers.is_some() {
-                self.superseded.push_back(Superseded { at, space, key: key.clone() });
-            }
-            self.written += 1;
-            self.bytes += value_bytes(&value);
-            match map.entry(key) {
-                btree_map::Entry::Vacant(entry) => {
-                    self.bytes += key_bytes(entry.key());
-                    entry.insert(Version { at, value, older: None });
-                }
-                btree_map::Entry::Occupied(mut entry) => {
-                    let row = entry.get_mut();
-                    let before = std::mem::replace(row, Version { at, value, older: None });
-                    self.bytes -= row.put_before(before, readers);
-                    if readers.is_none() && row.value.is_none() {
-                        self.bytes -= key_bytes(entry.key());
-                        entry.remove();
-                    }
+            btree_map::Entry::Occupied(mut entry) => {
+                let row = entry.get_mut();
+                let before = std::mem::replace(row, Version { at, value, older: None });
+                self.bytes -= row.put_before(before, readers);
+                if readers.is_none() && row.value.is_none() {
+                    self.bytes -= key_bytes(entry.key());
+                    entry.remove();
                 }
             }
         }

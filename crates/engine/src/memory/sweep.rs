@@ -151,7 +151,7 @@ fn drop_unchanged(shared: &Shared, space: Space, keys: Vec<Box<[u8]>>, until: u6
     let rows: Rows = unchanged.map(|key| (key, None)).collect();
     if !rows.is_empty() {
         let active = shared.active.lock();
-        shared.append(&mut store, active, [(space, rows)].into_iter());
+        shared.append(&mut store, active, [(space, rows)].into_iter(), Vec::new());
     }
     Ok(())
 }

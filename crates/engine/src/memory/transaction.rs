@@ -10,7 +10,7 @@ use super::reads::ReadSet;
 use super::scan::View;
 use super::store::{Rows, Store};
 use super::{RECLAIM_AFTER_WRITE_ROWS, RECLAIM_STEP_ROWS, Shared};
-use crate::{Direction, Error, Position, Range, Read, Result, Space, Wait, Write};
+use crate::{Direction, Error, Position, Range, Read, Result, Savepoint, Space, Wait, Write};
 
 /// Reads what is committed at each call.
 pub struct MemoryRead<'e> {
@@ -35,7 +35,18 @@ pub struct MemoryWrite<'e> {
     /// By space, as far as there are rows.
     own: Vec<Rows>,
     changes: usize,
+    /// What each row that was set since the first savepoint was before, once there is one.
+    undo: Option<Vec<Undo>>,
+    /// Rows to be written as they are.
+    locked: Vec<(Space, Box<[u8]>)>,
     reads: RefCell<ReadSet>,
+}
+
+/// A row of a transaction's own as it was; none where it had not been set.
+struct Undo {
+    space: Space,
+    key: Box<[u8]>,
+    before: Option<Option<Box<[u8]>>>,
 }
 
 impl<'e> MemoryRead<'e> {
@@ -140,6 +151,8 @@ impl<'e> MemoryWrite<'e> {
             committed_rows: 0,
             own: Vec::new(),
             changes: 0,
+            undo: None,
+            locked: Vec::new(),
             reads: RefCell::default(),
         }
     }
@@ -156,7 +169,10 @@ impl<'e> MemoryWrite<'e> {
             self.own.resize_with(index + 1, Rows::new);
         }
         if let Some(rows) = self.own.get_mut(index) {
-            rows.insert(key.into(), value);
+            let before = rows.insert(key.into(), value);
+            if let Some(undo) = &mut self.undo {
+                undo.push(Undo { space, key: key.into(), before });
+            }
         }
     }
 
@@ -164,6 +180,7 @@ impl<'e> MemoryWrite<'e> {
     fn conflicts(&self, store: &Store, own: &[Rows]) -> bool {
         let mut spaces = own.iter().zip(0..);
         spaces.any(|(rows, space)| rows.keys().any(|key| store.changed(Space(space), key, self.began)))
+            || self.locked.iter().any(|(space, key)| store.changed(*space, key, self.began))
             || (self.shared.validates_reads.load(Ordering::Acquire)
                 && self.reads.borrow().changed(store, self.began))
     }
@@ -188,6 +205,7 @@ impl<'e> MemoryWrite<'e> {
             &mut store,
             active,
             own.into_iter().zip(0..).map(|(rows, space)| (Space(space), rows)),
+            std::mem::take(&mut self.locked),
         ))
     }
 }
@@ -250,8 +268,29 @@ impl Write for MemoryWrite<'_> {
         self.changes
     }
 
+    fn savepoint(&mut self) -> Savepoint {
+        let undo = self.undo.get_or_insert_default().len();
+        Savepoint { bytes: 0, rows: 0, undo, changes: self.changes }
+    }
+
+    fn rollback_to(&mut self, to: Savepoint) {
+        let Some(undo) = &mut self.undo else { return };
+        for Undo { space, key, before } in undo.drain(to.undo.min(undo.len())..).rev() {
+            let Some(rows) = self.own.get_mut(usize::from(space.0)) else { continue };
+            match before {
+                Some(value) => rows.insert(key, value),
+                None => rows.remove(&key),
+            };
+        }
+        self.changes = to.changes;
+    }
+
+    fn lock(&mut self, space: Space, key: &[u8]) {
+        self.locked.push((space, key.into()));
+    }
+
     fn commit(mut self) -> Result<Position> {
-        if !self.is_dirty() {
+        if !self.is_dirty() && self.locked.is_empty() {
             // Nothing that could collide or get lost.
             self.shared.admit(Call::Other, self.wait)?;
             return Ok(Position(self.shared.position.load(Ordering::Acquire)));

@@ -52,7 +52,7 @@ use self::whole::Gatherer;
 use self::write_back::Steps;
 use crate::{
     Direction, Durability, Engine, Error, Expected, Filter, Groups, MemoryBudget, Notify, Part, Position,
-    Range, Ranked, Read, Result, Space, SpaceDef, Stats, Wait, Write,
+    Range, Ranked, Read, Result, Savepoint, Space, SpaceDef, Stats, Wait, Write,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -586,6 +586,19 @@ impl Write for RocksWrite<'_> {
     fn changes(&self) -> usize {
         self.buffer.changes
     }
+
+    #[inline]
+    fn savepoint(&mut self) -> Savepoint {
+        self.buffer.savepoint()
+    }
+
+    fn rollback_to(&mut self, to: Savepoint) {
+        self.buffer.rollback_to(to);
+    }
+
+    /// Callers keep others off by their own locks.
+    #[inline]
+    fn lock(&mut self, _space: Space, _key: &[u8]) {}
 
     fn commit(self) -> Result<Position> {
         self.inner.commit(&self.buffer)

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use super::hash::RowHash;
 use super::log::record::{self, ROW_HEADER};
 use super::table::rows::Rows;
-use crate::{Direction, Range};
+use crate::{Direction, Range, Savepoint};
 
 /// From this many rows on, own rows are found by hash.
 const INDEX_FROM_ROWS: usize = 16;
@@ -35,6 +35,19 @@ pub struct TxBuffer {
     /// How often a row was set.
     pub changes: usize,
     index: HashTable<u32>,
+    /// Rows that begin before this place are of before the latest savepoint; zero while there is none.
+    protected: usize,
+    undo: Vec<Undo>,
+    /// Values that [`Undo::Changed`] brings back.
+    saved: Vec<u8>,
+}
+
+/// What is done to a row of before a savepoint is noted, so that it can be undone.
+enum Undo {
+    /// The row at this position of `rows` stood there in the bytes.
+    Moved { position: usize, at: usize },
+    /// The value there in the bytes was the last of `saved`, from this place on.
+    Changed { at: usize, saved: usize },
 }
 
 impl TxBuffer {
@@ -43,13 +56,17 @@ impl TxBuffer {
     }
 
     pub fn give_back(mut self) {
-        if self.bytes.capacity() > KEPT_BYTES || self.rows.capacity() > KEPT_ROWS {
+        let bytes = self.bytes.capacity().max(self.saved.capacity());
+        if bytes > KEPT_BYTES || self.rows.capacity().max(self.undo.capacity()) > KEPT_ROWS {
             return;
         }
         self.bytes.clear();
         self.rows.clear();
         self.changes = 0;
         self.index.clear();
+        self.protected = 0;
+        self.undo.clear();
+        self.saved.clear();
         BUFFERS.with_borrow_mut(|buffers| {
             if buffers.len() < KEPT_BUFFERS {
                 buffers.push(self);
@@ -99,6 +116,9 @@ impl TxBuffer {
         record::push_row(&mut self.bytes, space, key, value);
         if let Some(place) = position.and_then(|position| self.rows.get_mut(position)) {
             // The older row stays in the bytes, where it comes first.
+            if place.at < self.protected {
+                self.undo.extend(position.map(|position| Undo::Moved { position, at: place.at }));
+            }
             *place = row;
             return;
         }
@@ -127,6 +147,10 @@ impl TxBuffer {
             return false;
         }
         let mut at = row.at + ROW_HEADER + key_len;
+        if row.at < self.protected {
+            self.undo.push(Undo::Changed { at, saved: self.saved.len() });
+            self.saved.extend_from_slice(self.bytes.get(at..at + new_len).unwrap_or_default());
+        }
         for part in parts {
             if let Some(place) = self.bytes.get_mut(at..at + part.len()) {
                 place.copy_from_slice(part);
@@ -134,6 +158,40 @@ impl TxBuffer {
             at += part.len();
         }
         true
+    }
+
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.protected = self.bytes.len();
+        let (rows, undo) = (self.rows.len(), self.undo.len());
+        Savepoint { bytes: self.bytes.len(), rows, undo, changes: self.changes }
+    }
+
+    pub fn rollback_to(&mut self, to: Savepoint) {
+        for undo in self.undo.drain(to.undo.min(self.undo.len())..).rev() {
+            match undo {
+                Undo::Moved { position, at } => {
+                    self.rows.get_mut(position).into_iter().for_each(|row| row.at = at);
+                }
+                Undo::Changed { at, saved } => {
+                    let old = self.saved.get(saved..).unwrap_or_default();
+                    if let Some(place) = self.bytes.get_mut(at..at + old.len()) {
+                        place.copy_from_slice(old);
+                    }
+                    self.saved.truncate(saved);
+                }
+            }
+        }
+        if !self.index.is_empty() {
+            for (at, row) in self.rows.iter().enumerate().skip(to.rows) {
+                if let Ok(entry) = self.index.find_entry(row.hash.key, |other| *other as usize == at) {
+                    entry.remove();
+                }
+            }
+        }
+        self.rows.truncate(to.rows);
+        self.bytes.truncate(to.bytes);
+        self.changes = to.changes;
+        self.protected = to.bytes;
     }
 
     /// Whether a row of the group is put, not deleted.
