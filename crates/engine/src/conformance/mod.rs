@@ -207,6 +207,9 @@ macro_rules! conformance_suite {
             scans: limits;
             scans: a_break_ends_the_scan;
             scans: own_rows_and_deletes_are_merged_in;
+            scans: of_a_write_with_many_rows;
+            scans: between_the_puts_of_a_long_write;
+            scans: ranks_and_picks_of_a_write;
             scans: newer_layers_hide_older_ones;
             scans: deletes_hide_rows_of_older_layers;
             scans: across_groups;

@@ -147,21 +147,21 @@ pub fn few_rows_and_many(harness: &impl Harness) {
 }
 
 pub fn random_rollbacks_match_copies_of_a_map(harness: &impl Harness) {
-    const KEYS: usize = 60;
+    const KEYS: usize = 150;
     let name = |number: usize| format!("{number:03}").into_bytes();
     for seed in 1..=12 {
         let mut dice = Dice(seed);
         let engine = harness.open();
         let mut truth = BTreeMap::new();
-        for _transaction in 0..10 {
+        for _transaction in 0..8 {
             let keys = 1 + dice.below(KEYS);
             let mut write = engine.begin_write(Wait::Allowed);
             let mut map = truth.clone();
             let mut places = Vec::new();
             let mut changes = 0;
-            for _step in 0..dice.below(200) {
+            for _step in 0..dice.below(400) {
                 let key = name(dice.below(keys));
-                match dice.below(12) {
+                match dice.below(20) {
                     0 => places.push((write.savepoint(), map.clone(), changes)),
                     1 if !places.is_empty() => {
                         places.truncate(1 + dice.below(places.len()));

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use super::{ALL, GROUPED, Harness, PLAIN, QUEUE, all, delete, get, keys, owned, put, scan};
+use super::{ALL, Dice, GROUPED, Harness, PLAIN, QUEUE, all, delete, get, keys, owned, put, scan};
 use crate::Direction::{Backward, Forward};
-use crate::{Engine, Range, Read, Wait, Write};
+use crate::{Engine, Range, Ranked, Read, Wait, Write};
 
 /// Rows 00 to 29, written in three layers.
 fn thirty<H: Harness>(harness: &H) -> H::Engine {
@@ -185,6 +185,135 @@ pub fn own_rows_and_deletes_are_merged_in(harness: &impl Harness) {
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
     harness.settle(&engine);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
+}
+
+/// More rows than an engine may want to look at or to copy for each scan.
+pub fn of_a_write_with_many_rows(harness: &impl Harness) {
+    const ROWS: usize = 6000;
+    let engine = harness.open();
+    let name = |index: usize| grouped("b", format!("{index:04}"));
+    put(&engine, GROUPED, (0..ROWS).step_by(2).map(|index| (name(index), "committed")));
+    put(&engine, GROUPED, [(grouped("a", "0"), "other"), (grouped("c", "0"), "other")]);
+    harness.settle(&engine);
+    let mut write = engine.begin_write(Wait::Allowed);
+    // In an order of its own, a third of it deletes.
+    for index in (0..ROWS).map(|index| index * 7 % ROWS) {
+        match index % 3 {
+            0 => write.delete(GROUPED, &name(index)),
+            _ => write.put(GROUPED, &name(index), &[b"own"]),
+        }
+        if index % 10 == 0 {
+            write.put(PLAIN, &name(index), &[b"elsewhere"]);
+        }
+    }
+    let expected = owned((0..ROWS).filter(|index| index % 3 != 0).map(|index| (name(index), "own")));
+    let (start, end) = (grouped("b", ""), grouped("b", ":"));
+    let range = Range { start: &start, end: &end };
+    for limit in [1, 10, 1023, 1024, 1025, 2500, usize::MAX] {
+        let many = limit.min(expected.len());
+        assert_eq!(scan(&write, GROUPED, range, Forward, limit), expected[..many]);
+        let mut backward = scan(&write, GROUPED, range, Backward, limit);
+        backward.reverse();
+        assert_eq!(backward, expected[expected.len() - many..]);
+    }
+    for many in [1, 1024, 1500] {
+        for direction in [Forward, Backward] {
+            let mut told = 0;
+            write
+                .scan(GROUPED, range, direction, usize::MAX, &mut |_, _| {
+                    told += 1;
+                    if told == many { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })
+                .unwrap();
+            assert_eq!(told, many);
+        }
+    }
+    let (start, end) = (name(1000), name(1010));
+    let inner = Range { start: &start, end: &end };
+    assert_eq!(keys(&write, GROUPED, inner, Forward, usize::MAX).len(), 7);
+    assert_eq!(keys(&write, GROUPED, Range { start: &end, end: &start }, Forward, usize::MAX).len(), 0);
+    assert_eq!(all(&write, PLAIN).len(), ROWS / 10);
+    assert_eq!(all(&write, GROUPED).len(), expected.len() + 2);
+    assert_eq!(all(&write, QUEUE), []);
+    write.commit().unwrap();
+    assert_eq!(scan(&engine.begin_read(Wait::Allowed), GROUPED, range, Forward, usize::MAX), expected);
+}
+
+/// As a script does that adds to a collection and looks at it in turns.
+pub fn between_the_puts_of_a_long_write(harness: &impl Harness) {
+    const ROWS: usize = 20_000;
+    let engine = harness.open();
+    put(&engine, QUEUE, [("q-first", "0"), ("q99999", "0")]);
+    let mut write = engine.begin_write(Wait::Allowed);
+    for index in 0..ROWS {
+        // Downwards, so that each is the first.
+        let key = format!("q{:05}", ROWS - index);
+        write.put(QUEUE, key.as_bytes(), &[b"1"]);
+        let range = Range { start: b"q0", end: b"q9" };
+        let first = scan(&write, QUEUE, range, Forward, 1);
+        assert_eq!(first, owned([(key, "1")]));
+        if index % 100 == 0 {
+            let (last, mut shown) = (format!("q{ROWS:05}").into_bytes(), false);
+            assert_eq!(keys(&write, QUEUE, range, Backward, 2)[0], last);
+            let rank = index.min(50);
+            assert_eq!(write.nth(QUEUE, range, rank, &mut |_, _| shown = true).unwrap(), None);
+            assert!(shown);
+        }
+    }
+    write.commit().unwrap();
+    assert_eq!(all(&engine.begin_read(Wait::Allowed), QUEUE).len(), ROWS + 2);
+}
+
+/// Where an engine can tell them at once, they are of the rows that the write sees.
+pub fn ranks_and_picks_of_a_write(harness: &impl Harness) {
+    let engine = harness.open();
+    let name = |index: usize| grouped("b", format!("{index:03}"));
+    let (start, end) = (grouped("b", ""), grouped("b", ":"));
+    let range = Range { start: &start, end: &end };
+    put(&engine, GROUPED, (0..100).map(|index| (name(index), "v")));
+    harness.settle(&engine);
+    let mut dice = Dice(3);
+    // An engine that remembers what it has scanned knows the group by then.
+    (0..4).for_each(|_| drop(scan(&engine.begin_read(Wait::Allowed), GROUPED, range, Forward, usize::MAX)));
+    for changes in 0..4 {
+        let mut write = engine.begin_write(Wait::Allowed);
+        for index in 0..90 {
+            match changes {
+                0 => {}
+                1 => write.delete(GROUPED, &name(index)),
+                2 => write.put(GROUPED, &name(index + 100), &[b"own"]),
+                _ => write.put(GROUPED, &grouped("c", index.to_string()), &[b"elsewhere"]),
+            }
+            let rows = scan(&write, GROUPED, range, Forward, usize::MAX);
+            let rank = dice.below(rows.len() + 2);
+            let mut shown = None;
+            let mut show = |key: &[u8], value: &[u8]| shown = Some((key.to_vec(), value.to_vec()));
+            match write.nth_at_once(GROUPED, range, rank, &mut show).unwrap() {
+                Ranked::Shown => assert_eq!(shown.as_ref(), rows.get(rank)),
+                Ranked::Only(many) => assert_eq!((shown, many), (None, rows.len())),
+                Ranked::Unknown => assert_eq!(shown, None),
+            }
+            let mut picked = None;
+            let is_picked = write
+                .pick(GROUPED, &grouped("b", ""), &mut || dice.roll(), &mut |key, value| {
+                    picked = Some((key.to_vec(), value.to_vec()));
+                })
+                .unwrap();
+            assert_eq!(picked.is_some(), is_picked);
+            assert!(picked.is_none_or(|picked| rows.contains(&picked)));
+        }
+        // What was deleted and is there again may be picked again, and is never told as it was.
+        if changes == 1 {
+            (0..100).for_each(|index| write.put(GROUPED, &name(index), &[b"again"]));
+            let mut shown = Vec::new();
+            let mut show = |_: &[u8], value: &[u8]| shown.push(value.to_vec());
+            let group = grouped("b", "");
+            for _ in 0..50 {
+                write.pick(GROUPED, &group, &mut || dice.roll(), &mut show).unwrap();
+            }
+            assert!(shown.iter().all(|value| value == b"again"));
+        }
+    }
 }
 
 pub fn newer_layers_hide_older_ones(harness: &impl Harness) {

@@ -59,8 +59,9 @@ use crate::{
 const ROWS_PER_HOLD: usize = 64;
 /// Rows of a commit or a read of many that are asked for ahead of their use.
 const LOOK_AHEAD: usize = 16;
-/// Random picks of a transaction that meet what it deleted itself.
-const REDRAWS: usize = 16;
+/// Random picks of a transaction that meet what it deleted itself. Few only when all but a hundredth of the group is deleted:
+/// the way around them is a walk over the group.
+const REDRAWS: usize = 128;
 
 /// How a database is opened.
 pub struct OpenOptions {

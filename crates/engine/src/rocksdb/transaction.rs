@@ -1,6 +1,8 @@
 //! A write transaction's rows, in the bytes of the log, so that a commit copies them once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use hashbrown::HashTable;
 
@@ -11,6 +13,8 @@ use crate::{Direction, Range, Savepoint};
 
 /// From this many rows on, own rows are found by hash.
 const INDEX_FROM_ROWS: usize = 16;
+/// From this many rows on, those of a range are found by order: a walk over fewer takes no longer than a scan's beginning.
+const ORDER_FROM_ROWS: usize = 64;
 /// A buffer that grew beyond this is not kept for the next transaction.
 const KEPT_BYTES: usize = 1 << 20;
 const KEPT_ROWS: usize = 1 << 14;
@@ -35,6 +39,10 @@ pub struct TxBuffer {
     /// How often a row was set.
     pub changes: usize,
     index: HashTable<u32>,
+    /// Space and key of the first rows, as many as it has, with their positions: it is brought up to date by who needs it.
+    order: RefCell<BTreeMap<Vec<u8>, u32>>,
+    /// A group, and how many of the first rows are known to put nothing into it.
+    no_puts: Cell<(u64, usize)>,
     /// Rows that begin before this place are of before the latest savepoint; zero while there is none.
     protected: usize,
     undo: Vec<Undo>,
@@ -64,6 +72,8 @@ impl TxBuffer {
         self.rows.clear();
         self.changes = 0;
         self.index.clear();
+        self.order.get_mut().clear();
+        self.no_puts.take();
         self.protected = 0;
         self.undo.clear();
         self.saved.clear();
@@ -115,6 +125,9 @@ impl TxBuffer {
         let row = TxRow { at: self.bytes.len(), hash };
         record::push_row(&mut self.bytes, space, key, value);
         if let Some(place) = position.and_then(|position| self.rows.get_mut(position)) {
+            if self.no_puts.get().0 == hash.group {
+                self.no_puts.take();
+            }
             // The older row stays in the bytes, where it comes first.
             if place.at < self.protected {
                 self.undo.extend(position.map(|position| Undo::Moved { position, at: place.at }));
@@ -188,6 +201,12 @@ impl TxBuffer {
                 }
             }
         }
+        let mut order = std::mem::take(self.order.get_mut());
+        for row in self.rows.get(to.rows..order.len()).unwrap_or_default() {
+            self.row(row).and_then(|row| order.remove(&in_space(row.space, row.key)));
+        }
+        self.order.replace(order);
+        self.no_puts.take();
         self.rows.truncate(to.rows);
         self.bytes.truncate(to.bytes);
         self.changes = to.changes;
@@ -196,28 +215,80 @@ impl TxBuffer {
 
     /// Whether a row of the group is put, not deleted.
     pub fn puts_in(&self, group: u64) -> bool {
-        let mut of_group = self.rows.iter().filter(|row| row.hash.group == group);
-        of_group.any(|row| self.row(row).is_some_and(|row| row.value.is_some()))
+        let (known, looked_at) = self.no_puts.get();
+        let rows = self.rows.get(if known == group { looked_at } else { 0 }..).unwrap_or_default();
+        let mut of_group = rows.iter().filter(|row| row.hash.group == group);
+        let is_put = of_group.any(|row| self.row(row).is_some_and(|row| row.value.is_some()));
+        if !is_put {
+            self.no_puts.set((group, self.rows.len()));
+        }
+        is_put
     }
 
-    /// The transaction's own rows of a range, in the order in which they were set.
-    fn of_range(&self, space: u8, range: Range<'_>) -> impl Iterator<Item = record::Row<'_>> {
-        let rows = self.rows.iter().filter_map(|row| self.row(row));
-        rows.filter(move |row| row.space == space && row.key >= range.start && row.key < range.end)
+    /// Shows the transaction's own rows of a range until it breaks: in the scan's order where there are many, in the order in
+    /// which they were set where there are few.
+    fn of_range<'a>(
+        &'a self,
+        space: u8,
+        range: Range<'_>,
+        direction: Direction,
+        show: &mut dyn FnMut(record::Row<'a>) -> ControlFlow<()>,
+    ) {
+        if range.start >= range.end {
+            return;
+        }
+        if self.rows.len() < ORDER_FROM_ROWS {
+            let mut rows = self.rows.iter().filter_map(|row| self.row(row));
+            let within =
+                |row: &record::Row<'_>| row.space == space && row.key >= range.start && row.key < range.end;
+            let _end =
+                rows.try_for_each(|row| if within(&row) { show(row) } else { ControlFlow::Continue(()) });
+            return;
+        }
+        let mut order = self.order.borrow_mut();
+        for (at, row) in self.rows.iter().enumerate().skip(order.len()) {
+            self.row(row).and_then(|row| order.insert(in_space(row.space, row.key), at as u32));
+        }
+        let mut found = order.range(in_space(space, range.start)..in_space(space, range.end));
+        let next = || match direction {
+            Direction::Forward => found.next(),
+            Direction::Backward => found.next_back(),
+        };
+        let mut rows = std::iter::from_fn(next)
+            .filter_map(|(_, at)| self.rows.get(*at as usize))
+            .filter_map(|row| self.row(row));
+        let _end = rows.try_for_each(show);
     }
 
     /// Whether it has put or deleted a row of a range.
     pub fn has_in(&self, space: u8, range: Range<'_>) -> bool {
-        self.of_range(space, range).next().is_some()
+        let mut is_there = false;
+        self.of_range(space, range, Direction::Forward, &mut |_| {
+            is_there = true;
+            ControlFlow::Break(())
+        });
+        is_there
     }
 
-    /// The transaction's own rows of a range, in a scan's order.
-    pub fn collect(&self, space: u8, range: Range<'_>, direction: Direction) -> Rows {
-        let mut out = Rows::default();
-        self.of_range(space, range).for_each(|row| out.push(row.key, row.value, 0));
-        out.settle(direction);
-        out
+    /// The transaction's own rows of a range, in a scan's order, and whether that is all of them: it may stop once it has put
+    /// so many of them.
+    pub fn collect(&self, space: u8, range: Range<'_>, direction: Direction, puts: usize) -> (Rows, bool) {
+        let (mut out, mut left) = (Rows::default(), puts);
+        let is_ordered = self.rows.len() >= ORDER_FROM_ROWS;
+        self.of_range(space, range, direction, &mut |row| {
+            out.push(row.key, row.value, 0);
+            left = left.saturating_sub(usize::from(is_ordered && row.value.is_some()));
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if !is_ordered {
+            out.settle(direction);
+        }
+        (out, left > 0)
     }
+}
+
+fn in_space(space: u8, key: &[u8]) -> Vec<u8> {
+    [&[space], key].concat()
 }
 
 fn hash_at(rows: &[TxRow], at: u32) -> u64 {

@@ -82,14 +82,53 @@ impl Inner {
     ) -> Result<()> {
         self.check_open()?;
         let request = Request { space, range, direction, limit };
-        let own = own.map(|own| own.collect(space.0, range, direction)).unwrap_or_default();
-        if own.len() > 0 {
-            return self.scan_sources(request, wait, &own, each);
+        if let Some(own) = own.filter(|own| own.has_in(space.0, range)) {
+            return self.scan_under(own, request, wait, each);
         }
         let mut taken = COPIED.take();
         let outcome = self.scan_whole_first(request, wait, &mut taken, each);
         keep_taken(taken);
         outcome
+    }
+
+    /// Merges with rows of a transaction, so many of them at a time.
+    fn scan_under(
+        &self,
+        own: &TxBuffer,
+        mut request: Request<'_>,
+        wait: Wait,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let Request { space, range: Range { start, end }, direction, .. } = request;
+        let mut behind: Option<Vec<u8>> = None;
+        while request.limit > 0 {
+            let left = rest_of(Range { start, end }, direction, behind.as_deref());
+            let (rows, is_all) = own.collect(space.0, left, direction, request.limit.min(MAX_ROWS));
+            // Forwards the next part begins with the least key above the last one.
+            let last = rows.len().checked_sub(1).filter(|_| !is_all).and_then(|last| rows.key(last));
+            let next = last.map(|key| match direction {
+                Direction::Forward => [key, &[0]].concat(),
+                Direction::Backward => key.to_vec(),
+            });
+            let part = match (&next, direction) {
+                (None, _) => left,
+                (Some(next), Direction::Forward) => Range { start: left.start, end: next },
+                (Some(next), Direction::Backward) => Range { start: next, end: left.end },
+            };
+            let (mut told, mut is_over) = (0, false);
+            self.scan_sources(Request { range: part, ..request }, wait, &rows, &mut |key, value| {
+                told += 1;
+                let flow = each(key, value);
+                is_over = flow.is_break();
+                flow
+            })?;
+            if is_over || next.is_none() {
+                break;
+            }
+            request.limit -= told;
+            behind = next;
+        }
+        Ok(())
     }
 
     pub(super) fn nth(
@@ -169,12 +208,7 @@ impl Inner {
         // Where the rows not yet told begin, in the scan's direction.
         let mut told: Option<Vec<u8>> = None;
         loop {
-            let Range { start, end } = request.range;
-            let range = match (&told, request.direction) {
-                (None, _) => request.range,
-                (Some(told), Direction::Forward) => Range { start: told, end },
-                (Some(told), Direction::Backward) => Range { start, end: told },
-            };
+            let range = rest_of(request.range, request.direction, told.as_deref());
             if range.start >= range.end || left == 0 {
                 return Ok(());
             }
@@ -214,6 +248,15 @@ impl Inner {
             kept: None,
         };
         scan(&view, request, own, each)
+    }
+}
+
+/// What is left of a range of which everything on this side of `from` is done.
+fn rest_of<'a>(Range { start, end }: Range<'a>, direction: Direction, from: Option<&'a [u8]>) -> Range<'a> {
+    match (from, direction) {
+        (None, _) => Range { start, end },
+        (Some(start), Direction::Forward) => Range { start, end },
+        (Some(end), Direction::Backward) => Range { start, end },
     }
 }
 
