@@ -9,6 +9,7 @@ use tarn_engine::AnyEngine;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::Live;
+use crate::dispatch::effects::Backlog;
 use crate::dispatch::locks::Locks;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
@@ -23,6 +24,8 @@ pub struct Node {
     pub clients: Clients,
     pub metrics: Metrics,
     pub pubsub: PubSub,
+    /// What commits have to tell, until it is their turn.
+    pub backlog: Backlog,
     pub pause: Pause,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
@@ -81,6 +84,7 @@ impl Node {
             clients: Clients::default(),
             metrics: Metrics::default(),
             pubsub,
+            backlog: Backlog::default(),
             pause: Pause::default(),
             saves: Saves::new(started_ms),
             run_id,

@@ -13,12 +13,13 @@ use crate::clients::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Live, parse, table};
 use crate::dispatch::args::Args;
-use crate::dispatch::execute::{Call, Lane, Ran, write_error};
+use crate::dispatch::caller::User;
+use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::gate;
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::Run;
-use crate::dispatch::together::Together;
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit};
 use crate::encoding::SPACES;
 use crate::keyspace::{Located, start};
 use crate::node::Node;
@@ -29,7 +30,7 @@ pub const START_MS: u64 = 1_700_000_000_000;
 
 pub struct Kit {
     pub node: Arc<Node>,
-    pub lane: Lane,
+    pub executor: Executor,
     pub session: Session,
     pub now_ms: u64,
     /// Whether the last command went to a worker.
@@ -69,9 +70,9 @@ impl Kit {
     pub fn of(node: &Arc<Node>) -> Kit {
         let counters = node.metrics.register(registry().total());
         let client = Client::new(1, 0, 7, "127.0.0.1:50000".into(), "127.0.0.1:6379".into(), START_MS);
-        let session = Session::new(Arc::new(client), true);
+        let session = Session::new(Arc::new(client), User::Default);
         Kit {
-            lane: Lane::new(Arc::clone(node), counters),
+            executor: Executor::new(Arc::clone(node), counters),
             node: Arc::clone(node),
             session,
             now_ms: START_MS,
@@ -113,12 +114,18 @@ impl Kit {
         let mut out = Vec::new();
         self.offloaded = false;
         let config = self.node.config.current();
-        let found = gate::find(words)
-            .and_then(|found| gate::admit(found.0, &self.session, &config, words).map(|()| found));
+        let found = gate::find(words).and_then(|found| {
+            gate::admit(found.0, &self.session.caller(), &config, words)?;
+            if self.session.only_listens() {
+                gate::admit_listening(found.0).map(|()| found)
+            } else {
+                Ok(found)
+            }
+        });
         let (command, named) = match found {
             Ok(found) => found,
             Err(error) => {
-                write_error(&self.node, &self.lane.counters, &error, &mut out);
+                write_error(&self.node, &self.executor.counters, &error, &mut out);
                 return out;
             }
         };
@@ -148,47 +155,44 @@ impl Kit {
             };
             match answer {
                 Ok(reply) => reply.write(self.session.protocol, &[], &mut out),
-                Err(error) => write_error(&self.node, &self.lane.counters, &error, &mut out),
+                Err(error) => write_error(&self.node, &self.executor.counters, &error, &mut out),
             }
             return out;
         }
         let limits = config.limits();
-        let call = Call {
-            command,
-            named,
-            words,
-            db: self.session.db,
-            protocol: self.session.protocol,
+        let call = Call { command, named, words, located: Located::default() };
+        let unit = Unit {
+            caller: self.session.caller(),
+            calls: std::iter::once(call),
+            atomic: Atomic::Yes,
             now_ms: self.now_ms,
-            limits: &limits,
-            located: Located::default(),
+            limits,
         };
-        if let Ran::Offload(why) = self.lane.run(call, &mut out) {
+        if let Outcome::Move(why) = self.executor.run(&unit, On::IoThread, &mut out) {
             self.offloaded = true;
-            self.lane.run_on_worker(call, why, &mut out);
+            self.executor.run(&unit, On::Worker(why), &mut out);
         }
         out
     }
 
-    /// Commands that write one key, in one transaction; the bytes of the replies of those that had room in it, or None
-    /// where that is not possible.
-    pub fn together(&mut self, commands: &[OwnedArgs]) -> Option<Vec<u8>> {
+    /// Commands in one unit, on an I/O thread; the bytes of the replies of those that had room in it, or None where a worker
+    /// has to do it.
+    pub fn unit(&mut self, commands: &[OwnedArgs], atomic: Atomic) -> Option<Vec<u8>> {
         let limits = self.node.config.current().limits();
-        let (db, protocol, now_ms) = (self.session.db, self.session.protocol, self.now_ms);
         let calls = commands.iter().map(|words| {
             let (command, named) = gate::find(words.view()).expect("a command");
             let located = Located::new(self.node.keyspace.seed, words.view().get(1).expect("a key"));
-            Call { command, named, words: words.view(), db, protocol, now_ms, limits: &limits, located }
+            Call { command, named, words: words.view(), located }
         });
-        let (mut out, mut steps) = (Vec::new(), Vec::new());
-        let first = calls.clone().next().expect("a command");
-        match self.lane.run_together(&first, calls, &mut out, &mut steps) {
-            Together::Apart => {
+        let unit = Unit { caller: self.session.caller(), calls, atomic, now_ms: self.now_ms, limits };
+        let mut out = Vec::new();
+        match self.executor.run(&unit, On::IoThread, &mut out) {
+            Outcome::Move(_) => {
                 assert!(out.is_empty());
                 None
             }
-            Together::Replied { .. } => {
-                assert_eq!(steps.last().map(|step| step.end), Some(out.len()));
+            Outcome::Replied { .. } => {
+                assert_eq!(self.executor.steps.last().map(|step| step.end), Some(out.len()));
                 Some(out)
             }
         }

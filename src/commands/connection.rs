@@ -6,6 +6,7 @@ use super::client;
 use crate::clients::flag;
 use crate::config::Config;
 use crate::dispatch::args::Args;
+use crate::dispatch::caller::User;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, Spec, session};
 use crate::error::{Error, Result};
@@ -97,7 +98,7 @@ fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.session.speak(Protocol::Resp2);
     cx.session.reply_mode = ReplyMode::On;
     cx.session.no_touch = false;
-    cx.session.authenticated = cx.node.config.current().requirepass.is_empty();
+    cx.session.user = User::at_connect(&cx.node.config.current());
     cx.session.client.set_flag(flag::READONLY | flag::NO_TOUCH, false);
     cx.session.client.set_labels(|labels| labels.name.clear());
     Ok(Answer::Unsubscribed(Reply::Simple("RESET")))
@@ -130,7 +131,7 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             return Err(Error::about("ERR Syntax error in HELLO option '", option, "'"));
         }
     }
-    if !cx.session.authenticated {
+    if !cx.session.is_authenticated() {
         return Err(Error::reply(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> \
              option can be used to authenticate the client and select the RESP protocol version at the same time",
@@ -183,7 +184,7 @@ fn authenticate(cx: &mut SessionCx<'_>, config: &Config, user: &[u8], password: 
     if user != DEFAULT_USER || !right {
         return Err(Error::reply("WRONGPASS invalid username-password pair or user is disabled."));
     }
-    cx.session.authenticated = true;
+    cx.session.user = User::Default;
     Ok(())
 }
 
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn a_password_is_asked_for_and_given_once() {
         let mut kit = Kit::with(&[("requirepass", "sesame")]);
-        kit.session.authenticated = false;
+        kit.session.user = User::Unknown;
         assert_eq!(kit.run("PING"), "-NOAUTH Authentication required.");
         for wrong in
             ["AUTH sesam", "AUTH sesamee", "AUTH default x", "AUTH nobody sesame", "HELLO 3 AUTH default x"]
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn nobody_is_locked_out_once_the_password_is_gone() {
         let mut kit = Kit::with(&[("requirepass", "sesame")]);
-        kit.session.authenticated = false;
+        kit.session.user = User::Unknown;
         assert_eq!(kit.run("ECHO a"), "-NOAUTH Authentication required.");
         kit.node.config.set(&[(b"requirepass", b"")], true).unwrap();
         assert_eq!(kit.run("ECHO a"), "\"a\"");

@@ -251,7 +251,7 @@ mod tests {
     fn a_histogram_adds_up() {
         let mut kit = Kit::new();
         let echo = registry().find(b"echo").unwrap().id;
-        let counters = kit.lane.counters.command(echo).unwrap();
+        let counters = kit.executor.counters.command(echo).unwrap();
         for micros in [0, 1, 5, 6, 1_000] {
             counters.took(micros * 1_000);
         }

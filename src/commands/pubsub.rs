@@ -125,7 +125,7 @@ fn spublish(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 
 fn send(cx: &mut SessionCx<'_>, mut args: Args<'_>, kind: Kind) -> Result<Answer> {
     let (channel, message) = (args.next()?, args.next()?);
-    Ok(Reply::Integer(cx.node.pubsub.publish(kind, channel, message) as i64).into())
+    Ok(Reply::Integer(cx.node.publish(kind, channel, message) as i64).into())
 }
 
 fn channels(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {

@@ -2,8 +2,8 @@
 
 use tarn_resp::Args as Words;
 
+use super::caller::{Caller, User};
 use super::registry::{Registered, registry};
-use super::session::Session;
 use super::spec::{Flags, Run};
 use crate::config::{Config, CrossSlot};
 use crate::encoding::slot;
@@ -61,10 +61,10 @@ fn wrong_arity(command: &Registered) -> Error {
     Error::Arity(command.full_name.clone().into())
 }
 
-/// Refuses what this connection may not do, or the configuration forbids.
-pub fn admit(command: &Registered, session: &Session, config: &Config, words: Words<'_>) -> Result<()> {
+/// Refuses a call that this caller may not make, or the configuration forbids. Each call of a unit comes here.
+pub fn admit(command: &Registered, caller: &Caller, config: &Config, words: Words<'_>) -> Result<()> {
     // Without a password nobody has to give one, also who came while there was one.
-    let locked = !session.authenticated && !config.requirepass.is_empty();
+    let locked = caller.user == User::Unknown && !config.requirepass.is_empty();
     if locked && !command.spec.flags.has(Flags::NO_AUTH) {
         return Err(Error::reply("NOAUTH Authentication required."));
     }
@@ -72,14 +72,19 @@ pub fn admit(command: &Registered, session: &Session, config: &Config, words: Wo
     {
         one_slot(command, words)?;
     }
-    if session.only_listens() && !LISTENING.contains(&command.full_name.as_str()) {
-        return Err(Error::reply(format!(
-            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
-             context",
-            command.full_name
-        )));
-    }
     Ok(())
+}
+
+/// Refuses what a connection may not send while messages come between its replies.
+pub fn admit_listening(command: &Registered) -> Result<()> {
+    if LISTENING.contains(&command.full_name.as_str()) {
+        return Ok(());
+    }
+    Err(Error::reply(format!(
+        "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
+         context",
+        command.full_name
+    )))
 }
 
 fn one_slot(command: &Registered, words: Words<'_>) -> Result<()> {

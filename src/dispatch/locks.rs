@@ -56,6 +56,16 @@ impl StripeSet {
         self.0.get(usize::from(stripe / 64)).is_some_and(|word| word & (1 << (stripe % 64)) != 0)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    pub fn union(&self, other: &StripeSet) -> StripeSet {
+        let mut both = *self;
+        both.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
+        both
+    }
+
     /// In ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         self.0.iter().zip(0u16..).flat_map(|(word, i)| {
@@ -69,6 +79,29 @@ impl StripeSet {
                 Some(i * 64 + bit)
             })
         })
+    }
+}
+
+/// What several calls lock together. A stripe that is in both sets is held exclusively.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LockSet {
+    pub shared: StripeSet,
+    pub exclusive: StripeSet,
+}
+
+impl LockSet {
+    pub fn of(stripes: StripeSet, mode: Mode) -> LockSet {
+        match mode {
+            Mode::Shared => LockSet { shared: stripes, exclusive: StripeSet::default() },
+            Mode::Exclusive => LockSet { shared: StripeSet::default(), exclusive: stripes },
+        }
+    }
+
+    pub fn set(&mut self, mode: Mode) -> &mut StripeSet {
+        match mode {
+            Mode::Shared => &mut self.shared,
+            Mode::Exclusive => &mut self.exclusive,
+        }
     }
 }
 
@@ -122,10 +155,15 @@ impl Locks {
         self.add(&mut held, stripe, mode, patience).then_some(held)
     }
 
-    /// Locks all stripes of the set, ascending; None, with nothing held, when patience ends.
-    pub fn many(&self, stripes: &StripeSet, mode: Mode, patience: Patience) -> Option<Held<'_>> {
+    /// Locks all stripes of the sets, ascending; None, with nothing held, when patience ends.
+    pub fn many(&self, wanted: &LockSet, patience: Patience) -> Option<Held<'_>> {
         let mut held = Held::default();
-        stripes.iter().all(|stripe| self.add(&mut held, stripe, mode, patience)).then_some(held)
+        let mode = |stripe| match wanted.exclusive.contains(stripe) {
+            true => Mode::Exclusive,
+            false => Mode::Shared,
+        };
+        let both = wanted.shared.union(&wanted.exclusive);
+        both.iter().all(|stripe| self.add(&mut held, stripe, mode(stripe), patience)).then_some(held)
     }
 
     #[inline]
@@ -197,7 +235,22 @@ mod tests {
         assert!(locks.one(3, Mode::Exclusive, Patience::Short).is_none());
         assert!(locks.one(4, Mode::Exclusive, Patience::Short).is_some());
         drop(first);
-        assert!(locks.many(&StripeSet::ALL, Mode::Exclusive, Patience::Short).is_some());
+        assert!(locks.many(&LockSet::of(StripeSet::ALL, Mode::Exclusive), Patience::Short).is_some());
+    }
+
+    #[test]
+    fn a_stripe_that_is_read_and_written_is_held_exclusively() {
+        let locks = Locks::default();
+        let mut wanted = LockSet::default();
+        assert!(wanted.shared.is_empty());
+        [1, 200].into_iter().for_each(|stripe| wanted.set(Mode::Shared).insert(stripe));
+        [200, 7].into_iter().for_each(|stripe| wanted.set(Mode::Exclusive).insert(stripe));
+        assert!(!wanted.shared.is_empty());
+        let _held = locks.many(&wanted, Patience::Short).expect("nobody holds any");
+        let can = |stripe, mode| locks.one(stripe, mode, Patience::Short).is_some();
+        assert!(can(1, Mode::Shared) && !can(1, Mode::Exclusive));
+        assert!(!can(7, Mode::Shared) && !can(200, Mode::Shared));
+        assert!(can(8, Mode::Exclusive));
     }
 
     #[test]
@@ -218,7 +271,7 @@ mod tests {
         let locks = Locks::default();
         let free = |stripe| locks.one(stripe, Mode::Exclusive, Patience::Short).is_some();
         for mode in [Mode::Shared, Mode::Exclusive] {
-            let mut held = locks.many(&StripeSet::ALL, mode, Patience::Short).expect("all");
+            let mut held = locks.many(&LockSet::of(StripeSet::ALL, mode), Patience::Short).expect("all");
             let mut kept = StripeSet::default();
             [3, 64].into_iter().for_each(|stripe| kept.insert(stripe));
             held.keep_only(&kept);

@@ -1,15 +1,18 @@
-//! From a command's words to its handler and back: what the command is, whether it may run, which keys it locks, and
-//! how its transaction is committed.
+//! From calls to a commit: what a command is, whether it may run, which keys it locks, which rows it will read, and how
+//! a unit of calls becomes one transaction.
 
 pub mod args;
-pub mod execute;
+pub mod caller;
+pub mod effects;
+pub mod executor;
 pub mod gate;
+pub mod hints;
 pub mod locks;
+pub mod lookahead;
 pub mod monitor;
 pub mod redact;
 pub mod registry;
 pub mod session;
 pub mod spec;
-pub mod together;
-pub mod warm;
+pub mod unit;
 pub mod watch;

@@ -17,8 +17,8 @@ pub struct Registered {
     pub spec: &'static Spec,
     /// `client|kill` for a subcommand.
     pub full_name: String,
-    /// [`Spec::joins`]
-    pub joins: bool,
+    /// [`Spec::batches`]
+    pub batches: bool,
     /// Subcommands, in the order of the table.
     pub subcommands: Vec<Registered>,
 }
@@ -136,7 +136,7 @@ fn register(spec: &'static Spec, parent: &str, total: &mut usize) -> Registered 
     *total += 1;
     let full_name = if parent.is_empty() { spec.name.to_owned() } else { format!("{parent}|{}", spec.name) };
     let subcommands = spec.subcommands.iter().map(|sub| register(sub, spec.name, total)).collect();
-    Registered { id, spec, full_name, joins: spec.joins(), subcommands }
+    Registered { id, spec, full_name, batches: spec.batches(), subcommands }
 }
 
 #[cfg(test)]

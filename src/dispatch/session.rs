@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tarn_resp::Protocol;
 
-use super::execute::Lane;
+use super::caller::{Caller, User};
+use super::executor::Executor;
 use super::locks::StripeSet;
 use crate::clients::{Client, flag};
 use crate::error::Result;
@@ -31,7 +32,7 @@ pub struct Session {
     pub client: Arc<Client>,
     pub db: u16,
     pub protocol: Protocol,
-    pub authenticated: bool,
+    pub user: User,
     pub reply_mode: ReplyMode,
     /// Gets a copy of every command.
     pub is_monitor: bool,
@@ -42,18 +43,28 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(client: Arc<Client>, authenticated: bool) -> Session {
+    pub fn new(client: Arc<Client>, user: User) -> Session {
         Session {
             client,
             db: 0,
             protocol: Protocol::Resp2,
-            authenticated,
+            user,
             reply_mode: ReplyMode::On,
             is_monitor: false,
             no_touch: false,
             subscriptions: Subscriptions::default(),
             closing: false,
         }
+    }
+
+    /// What gate and handlers see of it.
+    #[inline]
+    pub fn caller(&self) -> Caller {
+        Caller { user: self.user, db: self.db, protocol: self.protocol, client: self.client.id }
+    }
+
+    pub fn is_authenticated(&self) -> bool {
+        self.user != User::Unknown
     }
 
     /// Messages come between replies, so that only commands about them may be sent: RESP2 cannot tell one from the other.
@@ -119,7 +130,7 @@ impl Answer {
 
 /// Reads rows on behalf of a [`Job`], without locks.
 pub fn read_rows<T>(node: &Arc<Node>, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
-    Lane::aside(node).look(db, work)
+    Executor::uncounted(node).look(db, work)
 }
 
 /// Writes one key on behalf of a [`Job`], under its lock. The job answers only after [`Node::engine`] was flushed.
@@ -129,5 +140,5 @@ pub fn write_key<T>(
     key: &[u8],
     work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
 ) -> Result<T> {
-    Lane::aside(node).transact(&StripeSet::of(key), db, work)
+    Executor::uncounted(node).transact(&StripeSet::of(key), db, work)
 }

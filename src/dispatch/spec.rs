@@ -310,9 +310,9 @@ impl Group {
     }
 }
 
-/// Elements of a command's key.
+/// Which elements of its key a command reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touches {
+pub enum ElementHint {
     /// The one that this word names.
     Named(u8),
     /// The first or the last one of a list.
@@ -353,8 +353,8 @@ pub struct Spec {
     pub locks_everything: bool,
     /// Walks much: always runs on a worker, over a snapshot.
     pub long: bool,
-    /// What it touches of its key, as far as that can be told before it runs: it is asked for ahead.
-    pub touches: Option<Touches>,
+    /// Which elements of its key it reads, as far as that can be told before it runs: they are prefetched.
+    pub hint: Option<ElementHint>,
     /// Reads the keys that it does not change through [`WriteCx::sources`] only: much work does not hold their locks.
     pub reads_sources: bool,
 }
@@ -378,7 +378,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         read_only: None,
         locks_everything: false,
         long: false,
-        touches: None,
+        hint: None,
         reads_sources: false,
     }
 }
@@ -491,11 +491,11 @@ impl Spec {
 
     /// The element that a word names.
     pub const fn element_at(self, word: u8) -> Spec {
-        self.touches(Touches::Named(word))
+        self.hint(ElementHint::Named(word))
     }
 
-    pub const fn touches(mut self, what: Touches) -> Spec {
-        self.touches = Some(what);
+    pub const fn hint(mut self, what: ElementHint) -> Spec {
+        self.hint = Some(what);
         self
     }
 
@@ -528,13 +528,13 @@ impl Spec {
         }
     }
 
-    /// Whether it may run in one transaction with others on its key: it is little work, and finds what it wants by name
+    /// Whether a pipeline runs it in one unit with others on its key: it is little work, and finds what it wants by name
     /// or at random.
-    pub fn joins(&self) -> bool {
+    pub fn batches(&self) -> bool {
         matches!(self.run, Run::Write(_))
             && self.flags.has(Flags::FAST)
             && self.keys.single().is_some()
-            && self.touches != Some(Touches::AnyScore)
+            && self.hint != Some(ElementHint::AnyScore)
             && !(self.long || self.locks_everything || self.reads_sources || self.read_only.is_some())
     }
 

@@ -64,7 +64,7 @@ mod tests {
         let (command, _) = gate::find(words.view()).unwrap();
         let client = &kit.session.client;
         let ended = Ended { command, words: words.view(), client, now_ms: kit.now_ms, nanos: micros * 1_000 };
-        note(&kit.node, &kit.node.config.current(), &kit.lane.counters, &ended);
+        note(&kit.node, &kit.node.config.current(), &kit.executor.counters, &ended);
     }
 
     #[test]

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 use tarn_engine::{
-    AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Ranked, Read, Space, Write as _,
+    AnyEngine, AnyRead, AnySnapshot, AnyWrite, Direction, Range, Ranked, Read, Savepoint, Space, Write as _,
 };
 
 use super::Keyspace;
+use super::effects::Effects;
 use super::entry::{self, Entry};
-use super::events::{Notes, remember_expired};
-use super::garbage::Dead;
+use super::events::remember_lapsed;
 use super::versions::Building;
 use crate::config::Events;
 use crate::encoding::{rows, slot};
@@ -102,8 +102,6 @@ pub struct Env<'a> {
     /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
     /// one read. [`draws`] makes more of it.
     pub random: u64,
-    /// Other commands have run in the same transaction: nothing that has to sort their rows in is little work.
-    pub joined: bool,
     /// There is one database, and keys know their slots.
     pub cluster_enabled: bool,
     /// What is to be noted, of events and messages: nothing while nobody subscribes.
@@ -134,11 +132,6 @@ impl Env<'_> {
         if size > limit && self.place == Place::IoThread { Err(Error::Offload) } else { Ok(()) }
     }
 
-    /// To be asked before rows are read in order.
-    fn alone_or_offload(&self) -> Result<()> {
-        if self.joined { Err(Error::Offload) } else { Ok(()) }
-    }
-
     /// The key's slot; known already for the key that the command was locked by.
     pub fn slot_of(&self, key: &[u8]) -> u16 {
         if self.located.is(key) { self.located.slot } else { slot::of(key) }
@@ -165,40 +158,32 @@ pub struct Tally {
     pub expired_fields: u32,
 }
 
-/// What must happen after the commit.
-#[derive(Debug, Default)]
-pub struct Effects<'a> {
-    /// Databases that have a new physical number.
-    pub remapped: Vec<Db>,
-    /// Versions that become live with the commit: to be dropped after it.
-    pub building: SmallVec<[Building<'a>; 1]>,
-    /// Collections whose rows are garbage from then on.
-    pub dead: SmallVec<[Dead; 1]>,
-    pub notes: Notes,
-}
-
 /// Reading, whichever context it is.
 pub trait View {
     fn env(&self) -> &Env<'_>;
     fn arena(&mut self) -> &mut Vec<u8>;
     fn bytes(&self, span: Span) -> &[u8];
     fn tally(&mut self) -> &mut Tally;
-    fn notes(&mut self) -> &mut Notes;
+    fn effects(&mut self) -> &mut Effects;
     /// Told of a key that was found although its time has come. Who may write removes it; others leave it to whoever may.
     fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()>;
     /// Copies the row's value into the arena.
     fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>>;
     /// As [`View::get`] for a row of a version that is as new as this command: only what it has put itself is there.
-    fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
-        self.get(space, row)
-    }
+    fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>>;
+    /// Where rows are read from. [`View::get`] does not ask for it: it is called once or twice by every command.
+    fn rows(&self) -> &dyn Read;
+
     /// Calls `each` per row key, in order, with the value.
     fn get_each(
         &self,
         space: Space,
         rows: &[&[u8]],
         each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()>;
+    ) -> Result<()> {
+        Ok(self.rows().get_many(space, rows, each)?)
+    }
+
     fn scan_with(
         &self,
         space: Space,
@@ -206,7 +191,9 @@ pub trait View {
         direction: Direction,
         limit: usize,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        Ok(self.rows().scan(space, range, direction, limit, each)?)
+    }
 
     /// As [`Read::nth`].
     fn nth_with(
@@ -215,7 +202,9 @@ pub trait View {
         range: Range<'_>,
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Option<usize>>;
+    ) -> Result<Option<usize>> {
+        Ok(self.rows().nth(space, range, rank, show)?)
+    }
 
     /// As [`Read::nth_at_once`].
     fn nth_at_once(
@@ -224,7 +213,9 @@ pub trait View {
         range: Range<'_>,
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Ranked>;
+    ) -> Result<Ranked> {
+        Ok(self.rows().nth_at_once(space, range, rank, show)?)
+    }
 
     /// As [`Read::pick`].
     fn pick_with(
@@ -233,7 +224,9 @@ pub trait View {
         group: &[u8],
         draw: &mut dyn FnMut() -> u64,
         show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<bool>;
+    ) -> Result<bool> {
+        Ok(self.rows().pick(space, group, draw, show)?)
+    }
 
     fn scan_each(
         &self,
@@ -264,6 +257,19 @@ pub trait View {
 pub enum Source<'a> {
     Live(AnyRead<'a>),
     Snapshot(&'a AnySnapshot),
+    /// Calls that write share a transaction with it: it sees what they have put.
+    Transaction(&'a AnyWrite<'a>),
+}
+
+impl Source<'_> {
+    #[inline]
+    fn get(&self, space: Space, row: &[u8], out: &mut Vec<u8>) -> tarn_engine::Result<bool> {
+        match self {
+            Source::Live(read) => read.get(space, row, out),
+            Source::Snapshot(snapshot) => snapshot.get(space, row, out),
+            Source::Transaction(txn) => txn.get(space, row, out),
+        }
+    }
 }
 
 pub struct ReadCx<'a> {
@@ -271,12 +277,12 @@ pub struct ReadCx<'a> {
     source: Source<'a>,
     arena: &'a mut Vec<u8>,
     tally: Tally,
-    notes: Notes,
+    effects: Effects,
 }
 
 impl<'a> ReadCx<'a> {
     pub fn new(env: Env<'a>, source: Source<'a>, arena: &'a mut Vec<u8>) -> ReadCx<'a> {
-        ReadCx { env, source, arena, tally: Tally::default(), notes: Notes::default() }
+        ReadCx { env, source, arena, tally: Tally::default(), effects: Effects::default() }
     }
 
     /// A context like this one that looks at another database.
@@ -284,9 +290,17 @@ impl<'a> ReadCx<'a> {
         self.env.db = db;
     }
 
+    /// For the next call.
+    #[inline]
+    pub fn begin_call(&mut self, located: Located, random: u64) {
+        self.arena.clear();
+        self.env.located = located;
+        self.env.random = random;
+    }
+
     /// What it found, and what is to be told of it.
-    pub fn finish(self) -> (Tally, Notes) {
-        (self.tally, self.notes)
+    pub fn finish(self) -> (Tally, Effects) {
+        (self.tally, self.effects)
     }
 }
 
@@ -297,8 +311,18 @@ pub struct WriteCx<'a> {
     pub(super) engine: Option<&'a AnyEngine>,
     /// Where sources are read from, if not from the transaction.
     snapshot: Option<&'a AnySnapshot>,
-    pub effects: Effects<'a>,
+    pub effects: Effects,
+    /// Versions that become live with the commit: to be dropped after it.
+    building: SmallVec<[Building<'a>; 1]>,
     arena: &'a mut Vec<u8>,
+    tally: Tally,
+}
+
+/// A place in a transaction that a call can be undone to.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    savepoint: Savepoint,
+    effects: usize,
     tally: Tally,
 }
 
@@ -312,8 +336,42 @@ impl<'a> WriteCx<'a> {
         snapshot: Option<&'a AnySnapshot>,
         arena: &'a mut Vec<u8>,
     ) -> WriteCx<'a> {
-        let (effects, tally) = (Effects::default(), Tally::default());
-        WriteCx { env, txn, engine, snapshot, arena, effects, tally }
+        let (effects, building, tally) = (Effects::default(), SmallVec::new(), Tally::default());
+        WriteCx { env, txn, engine, snapshot, arena, effects, building, tally }
+    }
+
+    /// For the next call in the same transaction.
+    #[inline]
+    pub fn begin_call(&mut self, located: Located, random: u64) {
+        self.arena.clear();
+        self.env.located = located;
+        self.env.random = random;
+    }
+
+    #[inline]
+    pub fn mark(&mut self) -> Mark {
+        Mark { savepoint: self.txn.savepoint(), effects: self.effects.list.len(), tally: self.tally }
+    }
+
+    /// Undoes the call that began at the mark: it was refused.
+    pub fn undo(&mut self, mark: Mark) {
+        self.txn.rollback_to(mark.savepoint);
+        self.effects.refuse_from(mark.effects);
+        self.tally = mark.tally;
+    }
+
+    /// Runs a call that only reads. It sees what calls before it have put.
+    pub fn reading<T>(&mut self, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
+        let mut cx = ReadCx {
+            env: self.env,
+            source: Source::Transaction(&self.txn),
+            arena: self.arena,
+            tally: self.tally,
+            effects: std::mem::take(&mut self.effects),
+        };
+        let done = work(&mut cx);
+        (self.tally, self.effects) = cx.finish();
+        done
     }
 
     /// The keys that a command reads in order to write others. Where much is read they are those of a snapshot, and
@@ -354,17 +412,8 @@ impl<'a> WriteCx<'a> {
             ))
         })?;
         let version = building.version();
-        self.effects.building.push(building);
+        self.building.push(building);
         Ok(version)
-    }
-
-    /// For the next command on the same key, in the same transaction; `joined` if others have run.
-    #[inline]
-    pub fn next(&mut self, located: Located, random: u64, joined: bool) {
-        self.arena.clear();
-        self.env.located = located;
-        self.env.random = random;
-        self.env.joined = joined;
     }
 
     /// How often the transaction has put or deleted a row.
@@ -373,10 +422,106 @@ impl<'a> WriteCx<'a> {
         self.txn.changes()
     }
 
-    /// The transaction, what must happen once it is committed, and what it found.
+    /// The transaction, what must happen once it is committed, and what it found. The versions stay with the caller until then.
     #[inline]
-    pub fn finish(self) -> (AnyWrite<'a>, Effects<'a>, Tally) {
-        (self.txn, self.effects, self.tally)
+    pub fn finish(self) -> (AnyWrite<'a>, Effects, SmallVec<[Building<'a>; 1]>, Tally) {
+        (self.txn, self.effects, self.building, self.tally)
+    }
+}
+
+/// Reads a row into the arena.
+#[inline]
+fn get_into(
+    arena: &mut Vec<u8>,
+    get: impl FnOnce(&mut Vec<u8>) -> tarn_engine::Result<bool>,
+) -> Result<Option<Span>> {
+    let start = arena.len();
+    let found = get(arena)?;
+    Ok(found.then(|| Span { start, len: arena.len() - start }))
+}
+
+impl View for ReadCx<'_> {
+    fn env(&self) -> &Env<'_> {
+        &self.env
+    }
+
+    fn arena(&mut self) -> &mut Vec<u8> {
+        self.arena
+    }
+
+    fn bytes(&self, span: Span) -> &[u8] {
+        span.of(self.arena)
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
+    }
+
+    fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
+        remember_lapsed(self, found.db, found.key);
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+        get_into(self.arena, |out| self.source.get(space, row, out))
+    }
+
+    /// Who only reads has put nothing.
+    fn get_new(&mut self, _space: Space, _row: &[u8]) -> Result<Option<Span>> {
+        Ok(None)
+    }
+
+    fn rows(&self) -> &dyn Read {
+        match &self.source {
+            Source::Live(read) => read,
+            Source::Snapshot(snapshot) => *snapshot,
+            Source::Transaction(txn) => *txn,
+        }
+    }
+}
+
+impl View for WriteCx<'_> {
+    fn env(&self) -> &Env<'_> {
+        &self.env
+    }
+
+    fn arena(&mut self) -> &mut Vec<u8> {
+        self.arena
+    }
+
+    fn bytes(&self, span: Span) -> &[u8] {
+        span.of(self.arena)
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
+    }
+
+    fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
+        entry::expire(self, found)
+    }
+
+    #[inline]
+    fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+        get_into(self.arena, |out| self.txn.get(space, row, out))
+    }
+
+    #[inline]
+    fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+        get_into(self.arena, |out| self.txn.get_own(space, row, out))
+    }
+
+    fn rows(&self) -> &dyn Read {
+        &self.txn
     }
 }
 
@@ -400,268 +545,33 @@ impl View for Sources<'_, '_> {
         &mut self.0.tally
     }
 
-    fn notes(&mut self) -> &mut Notes {
-        &mut self.0.effects.notes
+    fn effects(&mut self) -> &mut Effects {
+        &mut self.0.effects
     }
 
     fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
         if self.1 {
             return entry::expire(self.0, found);
         }
-        remember_expired(self, found.db, found.key);
+        remember_lapsed(self, found.db, found.key);
         Ok(())
     }
 
     fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
-        let Some(snapshot) = self.0.snapshot else { return self.0.get(space, row) };
-        let start = self.0.arena.len();
-        let found = snapshot.get(space, row, self.0.arena)?;
-        Ok(found.then(|| Span { start, len: self.0.arena.len() - start }))
-    }
-
-    fn get_each(
-        &self,
-        space: Space,
-        rows: &[&[u8]],
-        each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
         match self.0.snapshot {
-            Some(snapshot) => Ok(snapshot.get_many(space, rows, each)?),
-            None => self.0.get_each(space, rows, each),
+            Some(snapshot) => get_into(self.0.arena, |out| snapshot.get(space, row, out)),
+            None => self.0.get(space, row),
         }
     }
 
-    fn nth_with(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Option<usize>> {
-        match self.0.snapshot {
-            Some(snapshot) => Ok(snapshot.nth(space, range, rank, show)?),
-            None => self.0.nth_with(space, range, rank, show),
-        }
+    fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
+        self.get(space, row)
     }
 
-    fn nth_at_once(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Ranked> {
+    fn rows(&self) -> &dyn Read {
         match self.0.snapshot {
-            Some(snapshot) => Ok(snapshot.nth_at_once(space, range, rank, show)?),
-            None => self.0.nth_at_once(space, range, rank, show),
-        }
-    }
-
-    fn pick_with(
-        &self,
-        space: Space,
-        group: &[u8],
-        draw: &mut dyn FnMut() -> u64,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<bool> {
-        match self.0.snapshot {
-            Some(snapshot) => Ok(snapshot.pick(space, group, draw, show)?),
-            None => self.0.pick_with(space, group, draw, show),
-        }
-    }
-
-    fn scan_with(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        direction: Direction,
-        limit: usize,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        match self.0.snapshot {
-            Some(snapshot) => Ok(snapshot.scan(space, range, direction, limit, each)?),
-            None => self.0.scan_with(space, range, direction, limit, each),
+            Some(snapshot) => snapshot,
+            None => &self.0.txn,
         }
     }
 }
-
-macro_rules! view {
-    ($cx:ident, $source:ident, $($notes:ident).+, $lapse:expr) => {
-        impl View for $cx<'_> {
-            fn env(&self) -> &Env<'_> {
-                &self.env
-            }
-
-            fn arena(&mut self) -> &mut Vec<u8> {
-                self.arena
-            }
-
-            fn bytes(&self, span: Span) -> &[u8] {
-                span.of(self.arena)
-            }
-
-            fn tally(&mut self) -> &mut Tally {
-                &mut self.tally
-            }
-
-            fn notes(&mut self) -> &mut Notes {
-                &mut self.$($notes).+
-            }
-
-            fn lapse(&mut self, found: &mut Entry<'_>) -> Result<()> {
-                $lapse(self, found)
-            }
-
-            fn get(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
-                let start = self.arena.len();
-                let found = self.$source.get(space, row, self.arena)?;
-                Ok(found.then(|| Span { start, len: self.arena.len() - start }))
-            }
-
-            fn get_new(&mut self, space: Space, row: &[u8]) -> Result<Option<Span>> {
-                let start = self.arena.len();
-                let found = self.$source.get_own(space, row, self.arena)?;
-                Ok(found.then(|| Span { start, len: self.arena.len() - start }))
-            }
-
-            fn get_each(
-                &self,
-                space: Space,
-                rows: &[&[u8]],
-                each: &mut dyn FnMut(usize, Option<&[u8]>),
-            ) -> Result<()> {
-                Ok(self.$source.get_many(space, rows, each)?)
-            }
-
-            fn scan_with(
-                &self,
-                space: Space,
-                range: Range<'_>,
-                direction: Direction,
-                limit: usize,
-                each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-            ) -> Result<()> {
-                self.env.alone_or_offload()?;
-                Ok(self.$source.scan(space, range, direction, limit, each)?)
-            }
-
-            fn nth_with(
-                &self,
-                space: Space,
-                range: Range<'_>,
-                rank: usize,
-                show: &mut dyn FnMut(&[u8], &[u8]),
-            ) -> Result<Option<usize>> {
-                self.env.alone_or_offload()?;
-                Ok(self.$source.nth(space, range, rank, show)?)
-            }
-
-            fn nth_at_once(
-                &self,
-                space: Space,
-                range: Range<'_>,
-                rank: usize,
-                show: &mut dyn FnMut(&[u8], &[u8]),
-            ) -> Result<Ranked> {
-                Ok(self.$source.nth_at_once(space, range, rank, show)?)
-            }
-
-            fn pick_with(
-                &self,
-                space: Space,
-                group: &[u8],
-                draw: &mut dyn FnMut() -> u64,
-                show: &mut dyn FnMut(&[u8], &[u8]),
-            ) -> Result<bool> {
-                Ok(self.$source.pick(space, group, draw, show)?)
-            }
-        }
-    };
-}
-
-impl Source<'_> {
-    /// Who only reads has put nothing.
-    fn get_own(&self, _space: Space, _key: &[u8], _out: &mut Vec<u8>) -> tarn_engine::Result<bool> {
-        Ok(false)
-    }
-}
-
-impl Read for Source<'_> {
-    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> tarn_engine::Result<bool> {
-        match self {
-            Source::Live(read) => read.get(space, key, out),
-            Source::Snapshot(snapshot) => snapshot.get(space, key, out),
-        }
-    }
-
-    fn get_many(
-        &self,
-        space: Space,
-        keys: &[&[u8]],
-        each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> tarn_engine::Result<()> {
-        match self {
-            Source::Live(read) => read.get_many(space, keys, each),
-            Source::Snapshot(snapshot) => snapshot.get_many(space, keys, each),
-        }
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        direction: Direction,
-        limit: usize,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> tarn_engine::Result<()> {
-        match self {
-            Source::Live(read) => read.scan(space, range, direction, limit, each),
-            Source::Snapshot(snapshot) => snapshot.scan(space, range, direction, limit, each),
-        }
-    }
-
-    fn nth_at_once(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> tarn_engine::Result<Ranked> {
-        match self {
-            Source::Live(read) => read.nth_at_once(space, range, rank, show),
-            Source::Snapshot(snapshot) => snapshot.nth_at_once(space, range, rank, show),
-        }
-    }
-
-    fn pick(
-        &self,
-        space: Space,
-        group: &[u8],
-        draw: &mut dyn FnMut() -> u64,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> tarn_engine::Result<bool> {
-        match self {
-            Source::Live(read) => read.pick(space, group, draw, show),
-            Source::Snapshot(snapshot) => snapshot.pick(space, group, draw, show),
-        }
-    }
-
-    fn nth(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> tarn_engine::Result<Option<usize>> {
-        match self {
-            Source::Live(read) => read.nth(space, range, rank, show),
-            Source::Snapshot(snapshot) => snapshot.nth(space, range, rank, show),
-        }
-    }
-}
-
-view!(ReadCx, source, notes, |cx: &mut Self, found: &mut Entry<'_>| {
-    remember_expired(cx, found.db, found.key);
-    Ok(())
-});
-view!(WriteCx, txn, effects.notes, entry::expire);

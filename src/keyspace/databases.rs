@@ -6,6 +6,7 @@ use tarn_engine::Write as _;
 
 use super::View;
 use super::context::{Db, WriteCx};
+use super::effects::Effect;
 use crate::encoding::system::Counts;
 use crate::encoding::{self, SYSTEM, system};
 use crate::error::{Error, Result};
@@ -89,7 +90,7 @@ pub fn swap(cx: &mut WriteCx<'_>, a: Db, b: Db) {
 fn remap(cx: &mut WriteCx<'_>, db: Db) {
     let number = u64::from(db.physical);
     cx.txn.put(SYSTEM, &system::database(db.logical), &[&number.to_be_bytes()]);
-    cx.effects.remapped.push(db);
+    cx.effects.list.push(Effect::Renumber(db));
 }
 
 /// Exact number of keys, as of the rows this view sees: a bounded sum of counters.

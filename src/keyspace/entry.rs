@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::context::{Db, Env, Place, View, WriteCx};
+use super::effects::Effect;
 use super::events::{Event, missed};
 use super::garbage::Dead;
 use super::{databases, fields, stripe_of};
@@ -334,7 +335,7 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
             Body::Inline => None,
             Body::Rows { version, .. } => Some(version),
         };
-        cx.effects.dead.extend(Dead::of(entry, stored, next_version));
+        cx.effects.list.extend(Dead::of(entry, stored, next_version).map(Effect::Dead));
     }
     let before_ms = entry.stored_expiry();
     let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
@@ -365,7 +366,7 @@ pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
 pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
     cx.delete(META, &entry.row());
-    cx.effects.dead.extend(Dead::of(entry, stored, None));
+    cx.effects.list.extend(Dead::of(entry, stored, None).map(Effect::Dead));
     count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if entry.has_lapsed() {
         cx.tally().expired += 1;

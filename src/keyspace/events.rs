@@ -6,6 +6,7 @@
 //! element of a collection), `expired` where its time has come, `keymiss` where [`super::entry::find_counted`] finds nothing.
 
 use super::context::{Db, Env, View, WriteCx};
+use super::effects::Effect;
 use crate::config::Events;
 
 /// An event of one class, by the name Redis gave it.
@@ -58,44 +59,8 @@ pub enum Note {
     },
 }
 
-/// What a run of a handler has noted.
-#[derive(Debug, Default)]
-pub struct Notes {
-    /// In the order in which it happened.
-    pub told: Vec<Note>,
-    /// Keys that were read, or would have been, if their time had not come: to be removed by whoever may write.
-    pub expired: Vec<(u16, Box<[u8]>)>,
-}
-
 /// Expired keys that one command remembers; the sweeper finds the others.
-const MAX_EXPIRED: usize = 16;
-
-impl Notes {
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.told.is_empty() && self.expired.is_empty()
-    }
-
-    /// What remains of them when the command was refused in the end: keys that were looked for were not there, and those whose
-    /// time had come are still to be removed.
-    pub fn of_refusal(self) -> Notes {
-        let Notes { told, mut expired } = self;
-        let told = told.into_iter().filter_map(|note| match note {
-            Note::Key { event: Event::EXPIRED, db, key, .. } => {
-                expired.push((db, key));
-                None
-            }
-            Note::Key { event: Event::KEY_MISS, .. } => Some(note),
-            _ => None,
-        });
-        Notes { told: told.collect(), expired }
-    }
-
-    pub fn clear(&mut self) {
-        self.told.clear();
-        self.expired.clear();
-    }
-}
+const MAX_LAPSED: usize = 16;
 
 impl Env<'_> {
     /// Whether anybody subscribes to anything: what [`WriteCx::publish`] is given need not be made otherwise.
@@ -160,7 +125,8 @@ impl WriteCx<'_> {
     /// A message to a channel, whatever `notify-keyspace-events` says. See [`Env::has_subscribers`].
     pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
         if self.env.has_subscribers() {
-            self.effects.notes.told.push(Note::Message { channel: channel.into(), message: message.into() });
+            let message = Note::Message { channel: channel.into(), message: message.into() };
+            self.effects.list.push(Effect::Tell(message));
         }
     }
 }
@@ -171,11 +137,14 @@ fn note(cx: &mut impl View, event: Event, db: Db, key: &[u8]) {
 }
 
 fn note_fields(cx: &mut impl View, event: Event, db: Db, key: &[u8], fields: Vec<Box<[u8]>>) {
-    let (db, told) = (db.logical, &mut cx.notes().told);
+    let (db, list) = (db.logical, &mut cx.effects().list);
+    let noted = Effect::Tell(Note::Key { event, db, key: key.into(), fields });
     // A key that goes with its last element is deleted behind what took the element.
-    let deleted = told.pop_if(|last| last.is(Event::DEL, db, key));
-    told.push(Note::Key { event, db, key: key.into(), fields });
-    told.extend(deleted);
+    let last = list.iter().rposition(|effect| matches!(effect, Effect::Tell(_)));
+    match last {
+        Some(at) if list.get(at).is_some_and(|last| last.is(Event::DEL, db, key)) => list.insert(at, noted),
+        _ => list.push(noted),
+    }
 }
 
 /// A read found no such key.
@@ -189,19 +158,22 @@ pub(super) fn missed(cx: &mut impl View, key: &[u8]) {
 
 /// Remembers a key whose time has come, if anybody wants to know that it is gone.
 #[cold]
-pub(super) fn remember_expired(cx: &mut impl View, db: Db, key: &[u8]) {
+pub(super) fn remember_lapsed(cx: &mut impl View, db: Db, key: &[u8]) {
     let wanted = cx.env().events.contains(Events::EXPIRED);
-    let notes = cx.notes();
-    if wanted && notes.expired.len() < MAX_EXPIRED {
-        notes.expired.push((db.logical, key.into()));
+    let lapsed = &mut cx.effects().lapsed;
+    if wanted && lapsed.len() < MAX_LAPSED {
+        lapsed.push((db.logical, key.into()));
+    }
+}
+
+impl Effect {
+    fn is(&self, wanted: Event, in_db: u16, of: &[u8]) -> bool {
+        let Effect::Tell(Note::Key { event, db, key, .. }) = self else { return false };
+        *event == wanted && *db == in_db && **key == *of
     }
 }
 
 impl Note {
-    fn is(&self, wanted: Event, in_db: u16, of: &[u8]) -> bool {
-        matches!(self, Note::Key { event, db, key, .. } if *event == wanted && *db == in_db && **key == *of)
-    }
-
     /// Shows the messages that this is, to those who ask for these classes: first the channel, then what is said there.
     pub fn each_message(&self, classes: Events, each: &mut dyn FnMut(&[u8], &[u8])) {
         match self {

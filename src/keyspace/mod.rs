@@ -7,6 +7,7 @@ pub mod build;
 pub mod context;
 pub mod databases;
 pub mod drop;
+pub mod effects;
 pub mod entry;
 pub mod events;
 pub mod fields;
@@ -19,10 +20,11 @@ pub mod versions;
 
 use crate::encoding::slot::SLOTS;
 
-pub use context::{Db, Effects, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
+pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
 pub use databases::Databases;
+pub use effects::{Effect, Effects};
 pub use entry::{Entry, Meta};
-pub use events::{Event, Note, Notes};
+pub use events::{Event, Note};
 pub use garbage::Garbage;
 pub use versions::Versions;
 

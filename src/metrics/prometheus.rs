@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_page_parses() {
         let mut kit = Kit::new();
-        kit.lane.counters.command(registry().find(b"echo").unwrap().id).unwrap().took(3_000);
+        kit.executor.counters.command(registry().find(b"echo").unwrap().id).unwrap().took(3_000);
         kit.run("NOSUCH");
         let page = text(&kit.node).unwrap();
         let (mut families, mut series) = (HashSet::new(), HashSet::new());

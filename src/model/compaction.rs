@@ -60,7 +60,6 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
         random: 0,
         events: kit.node.pubsub.to_note(),
         sorts_fields: kit.node.keyspace.fields.sorts(),
-        joined: false,
         cluster_enabled: false,
     };
     let mut cx = ReadCx::new(env, Source::Snapshot(snapshot), &mut arena);
@@ -90,7 +89,7 @@ fn element_rows(kit: &mut Kit) -> [usize; 2] {
     let (start, end) = database(db);
     [DATA, SCORE].map(|space| {
         let mut rows = 0;
-        let counted = kit.lane.look(0, |cx| {
+        let counted = kit.executor.look(0, |cx| {
             crate::keyspace::View::scan_each(cx, space, &start, &end, usize::MAX, &mut |_, _| {
                 rows += 1;
                 ControlFlow::Continue(())

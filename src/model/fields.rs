@@ -610,11 +610,11 @@ impl Play {
     fn reap(&mut self, random: &mut impl Iterator<Item = u64>) {
         let (now_ms, limit) = (self.kit.now_ms, 1 + random.next().unwrap() as usize % 4);
         for bucket in 0..EXPIRE_BUCKETS {
-            let Ok(due) = self.kit.lane.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 10)) else {
+            let Ok(due) = self.kit.executor.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 10)) else {
                 continue;
             };
             for due in due {
-                let _ = self.kit.lane.transact_at(now_ms, &StripeSet::ALL, 0, |cx| match due.kind {
+                let _ = self.kit.executor.transact_at(now_ms, &StripeSet::ALL, 0, |cx| match due.kind {
                     ExpireKind::Key => reap::reap(cx, &due).map(|_| ()),
                     ExpireKind::HashFields => {
                         let row = Some((due.row.as_slice(), due.at_ms));

@@ -6,8 +6,8 @@
 //! end of its round. Threads without subscribers are not touched.
 //!
 //! One lock is held while a message is put into all inboxes, and while a subscription changes, so that everybody sees
-//! messages in one order, and who subscribed before a message gets it. Commits that are to be told of are made under it too:
-//! the order of their events is the order of commits. Nobody else ever waits for it.
+//! messages in one order, and who subscribed before a message gets it. Nobody else ever waits for it. Events come here in the
+//! order of their commits ([`crate::dispatch::effects`]).
 
 mod inbox;
 mod registry;
@@ -24,7 +24,6 @@ pub use registry::{Kind, Name, Registry};
 pub use subscribers::{Change, Changed, Subscribers, Subscriptions};
 
 use crate::config::Events;
-use crate::keyspace::Note;
 
 #[derive(Debug)]
 pub struct PubSub {
@@ -37,9 +36,6 @@ pub struct PubSub {
     /// Inboxes that hold something.
     waiting: AtomicUsize,
 }
-
-/// Nothing before it has to be committed.
-const AT_ONCE: Position = Position(0);
 
 impl PubSub {
     pub fn new(threads: usize, classes: Events) -> PubSub {
@@ -60,45 +56,26 @@ impl PubSub {
 
     pub fn set_classes(&self, classes: Events) {
         self.classes.store(classes.bits(), Ordering::Relaxed);
-        self.settle(&self.registry.lock());
+        self.follow_subscriptions(&self.registry.lock());
     }
 
-    fn settle(&self, registry: &Registry) {
+    /// Nothing is to be noted while nobody subscribes.
+    fn follow_subscriptions(&self, registry: &Registry) {
         let classes = Events::from_bits(self.classes.load(Ordering::Relaxed));
         let to_note = if registry.is_empty() { Events::default() } else { classes.to_note() };
         self.to_note.store(to_note.bits(), Ordering::Relaxed);
     }
 
-    /// Sends a message and returns how many subscriptions it reaches.
-    pub fn publish(&self, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
+    /// Sends a message that tells of a commit at this position, and returns how many subscriptions it reaches.
+    pub fn publish(&self, kind: Kind, channel: &[u8], message: &[u8], at: Position) -> usize {
         self.registry.lock().route(kind, channel, message, &mut |thread, kind, name, encode| {
-            self.put(thread, kind, name, AT_ONCE, encode);
+            self.put(thread, kind, name, at, encode);
         })
     }
 
-    /// Commits, and tells what was noted before anybody else's commit is told.
-    pub fn commit(
-        &self,
-        classes: Events,
-        notes: &[Note],
-        commit: impl FnOnce() -> tarn_engine::Result<Position>,
-    ) -> tarn_engine::Result<Position> {
-        let registry = self.registry.lock();
-        let position = commit()?;
-        for note in notes {
-            note.each_message(classes, &mut |channel, message| {
-                registry.route(Kind::Channel, channel, message, &mut |thread, kind, name, encode| {
-                    self.put(thread, kind, name, position, encode);
-                });
-            });
-        }
-        Ok(position)
-    }
-
-    /// Tells what needs no commit.
-    pub fn tell(&self, classes: Events, notes: &[Note]) {
-        // Nothing is committed, so nothing fails.
-        let _ = self.commit(classes, notes, || Ok(AT_ONCE));
+    /// How many subscriptions a message would reach.
+    pub fn reach(&self, kind: Kind, channel: &[u8]) -> usize {
+        self.registry.lock().route(kind, channel, b"", &mut |_, _, _, _| {})
     }
 
     fn put(&self, thread: usize, kind: Kind, name: &Name, at: Position, encode: &dyn Fn(&mut Vec<u8>)) {
@@ -134,7 +111,7 @@ impl PubSub {
         let mut registry = self.registry.lock();
         self.take(thread, into);
         let done = change(&mut registry);
-        self.settle(&registry);
+        self.follow_subscriptions(&registry);
         done
     }
 

@@ -1,7 +1,6 @@
 use tarn_resp::Protocol;
 
 use super::*;
-use crate::keyspace::Event;
 
 fn change<T>(pubsub: &PubSub, change: impl FnOnce(&mut Registry) -> T) -> T {
     pubsub.change(1, &mut Queue::default(), change)
@@ -33,7 +32,7 @@ fn received(pubsub: &PubSub, thread: usize, protocol: Protocol) -> Vec<String> {
 #[test]
 fn a_message_waits_for_the_threads_that_have_subscribers() {
     let pubsub = PubSub::new(3, Events::default());
-    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"nobody"), 0);
+    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"nobody", Position(0)), 0);
     assert_eq!(pubsub.to_note(), Events::default());
     let name = change(&pubsub, |registry| {
         registry.add(Kind::Channel, b"c", 0);
@@ -42,9 +41,9 @@ fn a_message_waits_for_the_threads_that_have_subscribers() {
     });
     assert!(pubsub.to_note().contains(Events::SUBSCRIBED));
     assert_eq!(pubsub.waiting().count(), 0);
-    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"1"), 3);
-    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"\r\n"), 3);
-    assert_eq!(pubsub.publish(Kind::Shard, b"c", b"3"), 0);
+    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"1", Position(0)), 3);
+    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"\r\n", Position(0)), 3);
+    assert_eq!(pubsub.publish(Kind::Shard, b"c", b"3", Position(0)), 0);
     assert_eq!(pubsub.waiting().collect::<Vec<_>>(), [0, 2]);
     assert_eq!(received(&pubsub, 1, Protocol::Resp2), [""; 0]);
     assert_eq!(
@@ -61,9 +60,9 @@ fn a_message_waits_for_the_threads_that_have_subscribers() {
         registry.remove(Kind::Channel, &name, 0);
         registry.remove(Kind::Channel, &name, 2);
     });
-    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"4"), 1);
+    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"4", Position(0)), 1);
     change(&pubsub, |registry| registry.remove(Kind::Channel, &name, 2));
-    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"5"), 0);
+    assert_eq!(pubsub.publish(Kind::Channel, b"c", b"5", Position(0)), 0);
     assert_eq!(pubsub.to_note(), Events::default());
     assert!(pubsub.registry().is_empty());
 }
@@ -76,9 +75,9 @@ fn patterns_come_behind_the_channel_and_keep_the_order_of_messages() {
         registry.add(Kind::Pattern, b"a*", 0);
         registry.add(Kind::Pattern, b"b*", 0);
     });
-    assert_eq!(pubsub.publish(Kind::Channel, b"ab", b"1"), 2);
-    assert_eq!(pubsub.publish(Kind::Channel, b"ab", b"2"), 2);
-    assert_eq!(pubsub.publish(Kind::Shard, b"ab", b"3"), 0);
+    assert_eq!(pubsub.publish(Kind::Channel, b"ab", b"1", Position(0)), 2);
+    assert_eq!(pubsub.publish(Kind::Channel, b"ab", b"2", Position(0)), 2);
+    assert_eq!(pubsub.publish(Kind::Shard, b"ab", b"3", Position(0)), 0);
     let message = |text: &str| format!(r"*3\r\n$7\r\nmessage\r\n$2\r\nab\r\n$1\r\n{text}\r\n@0");
     let by_pattern =
         |text: &str| format!(r"*4\r\n$8\r\npmessage\r\n$2\r\na*\r\n$2\r\nab\r\n$1\r\n{text}\r\n@0");
@@ -86,23 +85,4 @@ fn patterns_come_behind_the_channel_and_keep_the_order_of_messages() {
         received(&pubsub, 0, Protocol::Resp2),
         [message("1"), by_pattern("1"), message("2"), by_pattern("2")]
     );
-}
-
-#[test]
-fn events_are_told_with_their_commits_or_not_at_all() {
-    let classes = Events::parse(b"Eg$").unwrap();
-    let pubsub = PubSub::new(1, classes);
-    change(&pubsub, |registry| registry.add(Kind::Pattern, b"*", 0));
-    let notes = [
-        Note::Key { event: Event::SET, db: 0, key: b"k"[..].into(), fields: Vec::new() },
-        Note::Message { channel: b"c"[..].into(), message: b"m"[..].into() },
-    ];
-    let failed = pubsub.commit(pubsub.to_note(), &notes, || Err(tarn_engine::Error::Conflict));
-    assert!(matches!(failed, Err(tarn_engine::Error::Conflict)), "{failed:?}");
-    assert_eq!(received(&pubsub, 0, Protocol::Resp2), [""; 0]);
-    assert_eq!(pubsub.commit(pubsub.to_note(), &notes, || Ok(Position(7))).unwrap(), Position(7));
-    let told = received(&pubsub, 0, Protocol::Resp2);
-    assert_eq!(told.len(), 1, "one run for one pattern");
-    assert!(told[0].ends_with("@7") && told[0].contains(r"__keyevent@0__:set\r\n$1\r\nk\r\n"));
-    assert!(told[0].contains(r"$1\r\nc\r\n$1\r\nm\r\n"));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::io_thread::IoThread;
 use super::mailbox::Mailboxes;
-use crate::dispatch::execute::Crowding;
+use crate::dispatch::executor::Contention;
 use crate::node::Node;
 
 /// From here on a thread cannot keep up, in thousandths of its time.
@@ -25,20 +25,20 @@ const WORTHWHILE: u64 = 600;
 
 /// Share of the commands of one of two threads that may find their key's lock held by another before the
 /// two are better one: each of two threads then holds it for a third of its time.
-const CROWDED_BY_ONE: f64 = 0.3;
-const MOST_CROWDED: f64 = 0.9;
+const CONTENDED_BY_ONE: f64 = 0.3;
+const MOST_CONTENDED: f64 = 0.9;
 /// Fewer commands than this say nothing.
-const CROWD: u64 = 100;
-/// How long a load that was crowded stays together.
-const CROWDED_MS: u64 = 10_000;
+const MIN_LOCKED: u64 = 100;
+/// How long a load that contended stays together.
+const CONTENDED_MS: u64 = 10_000;
 
 /// Whether commands wait for each other so much that fewer threads would do better, of so many threads.
-fn is_crowded(before: Crowding, after: Crowding, threads: usize) -> bool {
+fn is_contended(before: Contention, after: Contention, threads: usize) -> bool {
     let locked = after.locked.saturating_sub(before.locked);
     let waited = after.waited.saturating_sub(before.waited);
     let others = i32::try_from(threads.saturating_sub(1)).unwrap_or(i32::MAX);
-    let limit = (1.0 - (1.0 - CROWDED_BY_ONE).powi(others)).min(MOST_CROWDED);
-    locked >= CROWD && waited as f64 > locked as f64 * limit
+    let limit = (1.0 - (1.0 - CONTENDED_BY_ONE).powi(others)).min(MOST_CONTENDED);
+    locked >= MIN_LOCKED && waited as f64 > locked as f64 * limit
 }
 
 /// The machine's processor time so far, in ticks of all cores together.
@@ -75,10 +75,10 @@ impl CoreTime {
     }
 }
 
-/// Whether the load was crowded a short while ago. A clock that was set back does not make it long.
+/// Whether the load contended a short while ago. A clock that was set back does not make it long.
 fn is_kept_together(mailboxes: &Mailboxes, now_ms: u64) -> bool {
-    let left_ms = mailboxes.crowded_until_ms.load(Ordering::Relaxed).saturating_sub(now_ms);
-    (1..=CROWDED_MS).contains(&left_ms)
+    let left_ms = mailboxes.contended_until_ms.load(Ordering::Relaxed).saturating_sub(now_ms);
+    (1..=CONTENDED_MS).contains(&left_ms)
 }
 
 /// The thread for a new connection.
@@ -101,9 +101,11 @@ impl IoThread {
         if busy < OVERLOADED {
             self.core_time = None;
         }
-        let before = std::mem::replace(&mut self.crowding, self.lane.crowding);
-        if self.index > 0 && own > 0 && is_crowded(before, self.crowding, self.threads_in_use()) {
-            self.mailboxes.crowded_until_ms.store(self.now_ms.saturating_add(CROWDED_MS), Ordering::Relaxed);
+        let before = std::mem::replace(&mut self.contention, self.executor.contention);
+        if self.index > 0 && own > 0 && is_contended(before, self.contention, self.threads_in_use()) {
+            self.mailboxes
+                .contended_until_ms
+                .store(self.now_ms.saturating_add(CONTENDED_MS), Ordering::Relaxed);
             self.hand_on(self.index - 1, own);
         } else if busy >= OVERLOADED && own > 1 && !is_kept_together(&self.mailboxes, self.now_ms) {
             let Some(thread) = self.thread_with_room(own) else { return };
@@ -161,15 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_wait_for_each_other_are_crowded() {
-        let before = Crowding { locked: 1_000, waited: 500 };
-        let after = |waited: u64| Crowding { locked: 2_000, waited: 500 + waited };
-        assert!(is_crowded(before, after(301), 2));
-        assert!(!is_crowded(before, after(299), 2));
-        assert!(!is_crowded(before, after(500), 3), "many threads wait more often");
-        assert!(is_crowded(before, after(520), 3));
-        assert!(is_crowded(before, after(910), 64));
-        assert!(!is_crowded(before, Crowding { locked: 1_099, waited: 599 }, 2), "too few to tell");
-        assert!(!is_crowded(before, Crowding { locked: 2_000, waited: 1_000 }, 4));
+    fn threads_that_wait_for_each_other_contend() {
+        let before = Contention { locked: 1_000, waited: 500 };
+        let after = |waited: u64| Contention { locked: 2_000, waited: 500 + waited };
+        assert!(is_contended(before, after(301), 2));
+        assert!(!is_contended(before, after(299), 2));
+        assert!(!is_contended(before, after(500), 3), "many threads wait more often");
+        assert!(is_contended(before, after(520), 3));
+        assert!(is_contended(before, after(910), 64));
+        assert!(!is_contended(before, Contention { locked: 1_099, waited: 599 }, 2), "too few to tell");
+        assert!(!is_contended(before, Contention { locked: 2_000, waited: 1_000 }, 4));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use tarn_engine::{Range, Space};
 
-use crate::dispatch::execute::Lane;
+use crate::dispatch::executor::Executor;
 use crate::dispatch::locks::StripeSet;
 use crate::encoding::rows::EXPIRE_BUCKETS;
 use crate::encoding::{DATA, FIELD_EXPIRE, META, SCORE};
@@ -30,26 +30,26 @@ const LONGEST_WAIT: u32 = 64;
 
 /// Runs until `stop` is closed.
 pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
-    let mut lane = Lane::aside(node);
+    let mut executor = Executor::uncounted(node);
     let mut collector = Collector::default();
     loop {
         match stop.recv_timeout(TURN) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-                collector.note(&mut lane, 0);
+                collector.note(&mut executor, 0);
                 return;
             }
         }
-        if let Err(error) = clean(&mut lane, stop) {
+        if let Err(error) = clean(&mut executor, stop) {
             tracing::warn!(%error, "a flushed database could not be removed; it is tried again");
         }
-        if let Err(error) = bury(&mut lane, stop) {
+        if let Err(error) = bury(&mut executor, stop) {
             tracing::warn!(%error, "a dead collection is left to compaction");
         }
         if let Err(error) = collector.turn(node, stop) {
             tracing::warn!(%error, "garbage is left where it is");
         }
-        collector.note(&mut lane, NOTE_TURNS);
+        collector.note(&mut executor, NOTE_TURNS);
     }
 }
 
@@ -69,15 +69,15 @@ struct Collector {
 
 impl Collector {
     /// Puts on record what is dead, if that was done so many turns ago and has changed: a restart goes on from it.
-    fn note(&mut self, lane: &mut Lane, turns: u32) {
+    fn note(&mut self, executor: &mut Executor, turns: u32) {
         self.unnoted += 1;
-        let dead = lane.node.keyspace.garbage.rows.count();
+        let dead = executor.node.keyspace.garbage.rows.count();
         if self.unnoted < turns || dead == self.noted {
             return;
         }
         (self.noted, self.unnoted) = (dead, 0);
-        let node = Arc::clone(&lane.node);
-        let put = lane.transact(&StripeSet::default(), 0, |cx| node.keyspace.garbage.rows.save(cx));
+        let node = Arc::clone(&executor.node);
+        let put = executor.transact(&StripeSet::default(), 0, |cx| node.keyspace.garbage.rows.save(cx));
         if let Err(error) = put.and_then(|()| Ok(node.engine.flush()?)) {
             tracing::warn!(%error, "the number of dead rows is not on record");
         }
@@ -150,14 +150,14 @@ fn ends(stop: &Receiver<()>) -> bool {
 }
 
 /// Has the rows of big collections that died removed.
-fn bury(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
-    for dead in lane.node.keyspace.garbage.take() {
+fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
+    for dead in executor.node.keyspace.garbage.take() {
         for doomed in dead.ranges() {
             if ends(stop) {
                 return Ok(());
             }
-            if !lane.node.engine.abandon(doomed.space, &doomed.start)? {
-                remove(lane, &doomed)?;
+            if !executor.node.engine.abandon(doomed.space, &doomed.start)? {
+                remove(executor, &doomed)?;
             }
         }
     }
@@ -165,23 +165,23 @@ fn bury(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
 }
 
 /// Removes a range that nobody writes to, if anything is there.
-fn remove(lane: &mut Lane, doomed: &drop::Doomed) -> Result<()> {
+fn remove(executor: &mut Executor, doomed: &drop::Doomed) -> Result<()> {
     let range = Range { start: &doomed.start, end: &doomed.end };
     let mut is_empty = true;
-    lane.look(0, |cx| {
+    executor.look(0, |cx| {
         cx.scan_each(doomed.space, range.start, range.end, 1, &mut |_, _| {
             is_empty = false;
             ControlFlow::Break(())
         })
     })?;
     if !is_empty {
-        lane.node.engine.delete_range(doomed.space, range)?;
+        executor.node.engine.delete_range(doomed.space, range)?;
     }
     Ok(())
 }
 
-fn clean(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
-    let numbers = lane.look(0, |cx| drop::dropped(cx))?;
+fn clean(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
+    let numbers = executor.look(0, |cx| drop::dropped(cx))?;
     if numbers.is_empty() {
         return Ok(());
     }
@@ -189,23 +189,23 @@ fn clean(lane: &mut Lane, stop: &Receiver<()>) -> Result<()> {
         if ends(stop) {
             return Ok(());
         }
-        remove(lane, &doomed)?;
+        remove(executor, &doomed)?;
     }
     for bucket in 0..EXPIRE_BUCKETS {
         let mut place = Some(drop::Place::bucket(bucket));
         while let Some(from) = place {
-            place = lane.transact(&StripeSet::default(), 0, |cx| {
+            place = executor.transact(&StripeSet::default(), 0, |cx| {
                 drop::expiries(cx, &numbers, bucket, &from, BATCH)
             })?;
         }
     }
     for number in numbers {
-        lane.node.keyspace.garbage.rows.forget(number);
-        lane.transact(&StripeSet::default(), 0, |cx| {
+        executor.node.keyspace.garbage.rows.forget(number);
+        executor.transact(&StripeSet::default(), 0, |cx| {
             drop::finish(cx, number);
             Ok(())
         })?;
     }
-    lane.node.engine.flush()?;
+    executor.node.engine.flush()?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tarn_engine::Position;
 use tarn_resp::Parser;
 
-use super::stream::Stream;
+use super::transport::Transport;
 use crate::config::OutputLimit;
 use crate::dispatch::session::Session;
 use crate::reply::Reply;
@@ -39,7 +39,7 @@ pub enum State {
 }
 
 pub struct Connection {
-    pub stream: Stream,
+    pub transport: Transport,
     pub session: Session,
     pub parser: Parser,
     pub input: Vec<u8>,
@@ -78,9 +78,9 @@ pub enum Sent {
 }
 
 impl Connection {
-    pub fn new(stream: Stream, session: Session) -> Connection {
+    pub fn new(transport: Transport, session: Session) -> Connection {
         Connection {
-            stream,
+            transport,
             session,
             parser: Parser::new(),
             input: Vec::new(),
@@ -136,10 +136,10 @@ impl Connection {
         }
         let limit = if self.holds.is_empty() { self.output.len() } else { self.released };
         let mut total = 0;
-        while self.sent < limit && self.writable && total < TURN_BYTES {
+        while (self.sent < limit || self.transport.wants_write()) && self.writable && total < TURN_BYTES {
             let end = limit.min(self.sent + TURN_BYTES - total);
             let Some(bytes) = self.output.get(self.sent..end) else { break };
-            match self.stream.write(bytes) {
+            match self.transport.write(bytes) {
                 Ok(0) => return Sent::Broken,
                 Ok(n) => {
                     self.sent += n;
@@ -238,13 +238,14 @@ mod tests {
 
     use super::*;
     use crate::clients::Client;
+    use crate::dispatch::caller::User;
 
     fn pair() -> (Connection, std::os::unix::net::UnixStream) {
         let (ours, theirs) = mio::net::UnixStream::pair().unwrap();
         let theirs = std::os::unix::net::UnixStream::from(std::os::fd::OwnedFd::from(theirs));
         theirs.set_nonblocking(true).unwrap();
         let client = Arc::new(Client::new(1, 0, 0, String::new(), String::new(), 0));
-        (Connection::new(Stream::Unix(ours), Session::new(client, true)), theirs)
+        (Connection::new(Transport::Unix(ours), Session::new(client, User::Default)), theirs)
     }
 
     fn received(theirs: &mut std::os::unix::net::UnixStream) -> Vec<u8> {

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
 
-use super::ahead::Ahead;
 use super::balance::CoreTime;
 use super::connection::{Connection, Sent, State};
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
@@ -18,10 +17,11 @@ use super::subscriptions::output_limit;
 use super::waiting::Waiting;
 use super::workers::Workers;
 use crate::config::Config;
-use crate::dispatch::execute::{Crowding, Lane, write_error};
+use crate::dispatch::caller::User;
+use crate::dispatch::executor::{Contention, Executor, write_error};
+use crate::dispatch::lookahead::Lookahead;
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
-use crate::dispatch::together::Step;
 use crate::error::Error;
 use crate::node::Node;
 use crate::pubsub::{Queue, Subscribers};
@@ -36,7 +36,7 @@ const EVENTS: usize = 1024;
 pub struct IoThread {
     pub(super) index: usize,
     pub(super) node: Arc<Node>,
-    pub(super) lane: Lane,
+    pub(super) executor: Executor,
     pub(super) config: Arc<Config>,
     config_generation: u64,
     poll: Poll,
@@ -69,13 +69,11 @@ pub struct IoThread {
     pub(super) command_wrote: bool,
     /// The command that runs changed what its client listens to.
     pub(super) confirmed: bool,
-    pub(super) ahead: Ahead,
-    /// Of commands that run in one transaction; kept for the next.
-    pub(super) steps: Vec<Step>,
+    pub(super) lookahead: Lookahead,
     /// Of the machine, when this thread was last seen to be overloaded.
     pub(super) core_time: Option<CoreTime>,
     /// At the last look.
-    pub(super) crowding: Crowding,
+    pub(super) contention: Contention,
     last_round: Instant,
     stopping: bool,
 }
@@ -95,7 +93,7 @@ impl IoThread {
         let config = node.config.current();
         IoThread {
             index,
-            lane: Lane::new(Arc::clone(&node), counters),
+            executor: Executor::new(Arc::clone(&node), counters),
             config,
             config_generation,
             poll,
@@ -118,10 +116,9 @@ impl IoThread {
             wrote: false,
             command_wrote: false,
             confirmed: false,
-            ahead: Ahead::default(),
-            steps: Vec::new(),
+            lookahead: Lookahead::default(),
             core_time: None,
-            crowding: Crowding::default(),
+            contention: Contention::default(),
             last_round: Instant::now(),
             stopping: false,
             node,
@@ -215,10 +212,10 @@ impl IoThread {
 
     fn receive(&mut self, message: Message) {
         match message {
-            Message::Connected(stream, client) => {
-                self.lane.counters.connections.add(1);
-                let session = Session::new(client, self.config.requirepass.is_empty());
-                self.adopt(Box::new(Connection::new(stream, session)));
+            Message::Connected(transport, client) => {
+                self.executor.counters.connections.add(1);
+                let session = Session::new(client, User::at_connect(&self.config));
+                self.adopt(Box::new(Connection::new(transport, session)));
             }
             Message::HandedOn(connection) => {
                 self.adopt(connection);
@@ -238,7 +235,7 @@ impl IoThread {
                 } else {
                     connection.output.extend_from_slice(&reply);
                 }
-                super::commands::apply_reply_mode(connection, before);
+                super::pipeline::apply_reply_mode(connection, before);
                 if let Some(position) = wrote {
                     connection.hold(position);
                     self.slow_down_at(id.place);
@@ -271,7 +268,7 @@ impl IoThread {
             self.connections.push(None);
             self.connections.len() - 1
         });
-        if let Err(error) = connection.stream.register(self.poll.registry(), Token(place)) {
+        if let Err(error) = connection.transport.register(self.poll.registry(), Token(place)) {
             tracing::warn!(%error, "a connection cannot be watched");
             self.free.push(place);
             self.node.clients.remove(&connection.session.client);
@@ -314,7 +311,7 @@ impl IoThread {
     /// Lets go of a connection that another thread will have.
     pub(super) fn release(&mut self, place: usize, thread: usize) -> Option<Box<Connection>> {
         let mut connection = self.connections.get_mut(place)?.take()?;
-        connection.stream.deregister(self.poll.registry());
+        connection.transport.deregister(self.poll.registry());
         self.free.push(place);
         self.node.clients.hand_on(&connection.session.client, thread);
         Some(connection)
@@ -387,7 +384,7 @@ impl IoThread {
                 if matches!(sent, Sent::Turn(_)) {
                     self.to_send.push(place);
                 }
-                self.lane.counters.net_out_bytes.add(n as u64);
+                self.executor.counters.net_out_bytes.add(n as u64);
                 let everything = connection.unsent() == 0;
                 if !everything && !connection.holds.is_empty() {
                     self.held.push(place);
@@ -418,7 +415,7 @@ impl IoThread {
     /// The log took none of this round's commits: every reply that says otherwise becomes the error.
     fn refuse_writes(&mut self, error: &Error) {
         let mut words = Vec::new();
-        write_error(&self.node, &self.lane.counters, error, &mut words);
+        write_error(&self.node, &self.executor.counters, error, &mut words);
         for connection in self.connections.iter_mut().flatten() {
             connection.replace_write_replies(&words);
         }
@@ -431,7 +428,7 @@ impl IoThread {
     }
 
     fn end(&mut self, mut connection: Box<Connection>, place: usize) {
-        connection.stream.deregister(self.poll.registry());
+        connection.transport.deregister(self.poll.registry());
         connection.session.monitor(&self.node, false);
         self.end_subscriptions(&mut connection, place);
         self.node.clients.remove(&connection.session.client);
@@ -456,7 +453,7 @@ impl IoThread {
                 State::Until(at, reply) if at <= now => {
                     let before = connection.output.len();
                     reply.write(connection.session.protocol, &[], &mut connection.output);
-                    super::commands::apply_reply_mode(connection, before);
+                    super::pipeline::apply_reply_mode(connection, before);
                     self.to_send.push(place);
                     enqueue_id(self, place);
                 }
@@ -507,7 +504,7 @@ impl IoThread {
         for place in to_close {
             self.close(place);
         }
-        self.lane.counters.client_bytes.store(held as u64, Ordering::Relaxed);
+        self.executor.counters.client_bytes.store(held as u64, Ordering::Relaxed);
         if held > 0 {
             super::eviction::evict(&self.node);
         }

@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::balance;
 use super::mailbox::{Mailboxes, Message};
-use super::stream::Stream;
+use super::transport::Transport;
 use crate::clients::{Client, flag};
 use crate::config::Config;
 use crate::node::Node;
@@ -93,14 +93,14 @@ impl Listener {
             }
             for event in &events {
                 let Some(door) = self.doors.get(event.token().0) else { continue };
-                while let Some((stream, peer, local)) = accept(door) {
-                    if let Some(refusal) = refuse(node, &stream, peer.as_ref()) {
+                while let Some((transport, peer, local)) = accept(door) {
+                    if let Some(refusal) = refuse(node, &transport, peer.as_ref()) {
                         counters.rejected_connections.add(1);
-                        turn_away(stream, refusal);
+                        turn_away(transport, refusal);
                         continue;
                     }
                     let thread = balance::choose(mailboxes, node);
-                    place(node, mailboxes, thread, stream, peer, &local);
+                    place(node, mailboxes, thread, transport, peer, &local);
                 }
             }
         }
@@ -172,15 +172,15 @@ fn open_unix(path: &Path, permissions: u32) -> io::Result<Door> {
     Ok(Door::Unix(listener, path.to_owned()))
 }
 
-fn accept(door: &Door) -> Option<(Stream, Option<SocketAddr>, String)> {
+fn accept(door: &Door) -> Option<(Transport, Option<SocketAddr>, String)> {
     let accepted = match door {
         Door::Tcp(listener) => listener.accept().map(|(stream, peer)| {
             let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-            (Stream::Tcp(stream), Some(peer), local)
+            (Transport::Tcp(stream), Some(peer), local)
         }),
-        Door::Unix(listener, path) => {
-            listener.accept().map(|(stream, _)| (Stream::Unix(stream), None, format!("{}:0", path.display())))
-        }
+        Door::Unix(listener, path) => listener
+            .accept()
+            .map(|(stream, _)| (Transport::Unix(stream), None, format!("{}:0", path.display()))),
     };
     match accepted {
         Ok(accepted) => Some(accepted),
@@ -194,9 +194,9 @@ fn accept(door: &Door) -> Option<(Stream, Option<SocketAddr>, String)> {
 }
 
 /// Why this client may not come in.
-fn refuse(node: &Node, stream: &Stream, peer: Option<&SocketAddr>) -> Option<&'static str> {
+fn refuse(node: &Node, transport: &Transport, peer: Option<&SocketAddr>) -> Option<&'static str> {
     let config = node.config.current();
-    let is_local = matches!(stream, Stream::Unix(_)) || peer.is_some_and(|peer| is_loopback(peer.ip()));
+    let is_local = matches!(transport, Transport::Unix(_)) || peer.is_some_and(|peer| is_loopback(peer.ip()));
     if !node.clients.admit(config.maxclients as usize) {
         return Some("-ERR max number of clients reached\r\n");
     }
@@ -214,30 +214,30 @@ fn is_loopback(ip: IpAddr) -> bool {
     }
 }
 
-fn turn_away(mut stream: Stream, words: &str) {
+fn turn_away(mut transport: Transport, words: &str) {
     // A courtesy: a socket that was just accepted takes a line, and if not, the client sees it closed.
-    let _ = stream.write(words.as_bytes());
+    let _ = transport.write(words.as_bytes());
 }
 
 fn place(
     node: &Node,
     mailboxes: &Mailboxes,
     thread: usize,
-    stream: Stream,
+    transport: Transport,
     peer: Option<SocketAddr>,
     local: &str,
 ) {
-    if let Stream::Tcp(tcp) = &stream {
+    if let Transport::Tcp(tcp) = &transport {
         prepare(tcp, node.config.current().tcp_keepalive_secs);
     }
     let is_unix = peer.is_none();
     let addr = peer.map_or_else(|| local.to_owned(), |peer| peer.to_string());
     let now_ms = node.clock.now_ms();
-    let client = Client::new(node.clients.next_id(), thread, stream.fd(), addr, local.to_owned(), now_ms);
+    let client = Client::new(node.clients.next_id(), thread, transport.fd(), addr, local.to_owned(), now_ms);
     client.set_flag(flag::UNIX_SOCKET, is_unix);
     let client = Arc::new(client);
     node.clients.add(&client);
-    mailboxes.send(thread, Message::Connected(stream, client));
+    mailboxes.send(thread, Message::Connected(transport, client));
 }
 
 fn prepare(tcp: &TcpStream, keepalive_secs: u32) {

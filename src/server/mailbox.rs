@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 use tarn_engine::Position;
 
 use super::connection::Connection;
-use super::stream::Stream;
+use super::transport::Transport;
 use crate::clients::Client;
 use crate::node::Post;
 
 pub enum Message {
     /// A connection that is this thread's from now on.
-    Connected(Stream, Arc<Client>),
+    Connected(Transport, Arc<Client>),
     /// A connection that another thread had.
     HandedOn(Box<Connection>),
     /// A worker is done with a client's command.
@@ -106,7 +106,7 @@ impl Mailbox {
 pub struct Mailboxes {
     pub threads: Vec<Arc<Mailbox>>,
     /// Until then the load is not spread: its commands met at the same keys. By the node's clock.
-    pub crowded_until_ms: AtomicU64,
+    pub contended_until_ms: AtomicU64,
     pub on_stop: Box<dyn Fn() + Send + Sync>,
 }
 

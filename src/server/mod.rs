@@ -4,19 +4,18 @@
 //! take what may be long; the sweeper cares for the keyspace in the background and the cleaner removes what flushed
 //! databases left behind.
 
-mod ahead;
 mod balance;
 mod cleaner;
-mod commands;
 mod connection;
 mod eviction;
 mod io_thread;
 mod listener;
 mod mailbox;
-mod stream;
+mod pipeline;
 mod subscriptions;
 mod sweeper;
 mod throttle;
+mod transport;
 mod waiting;
 mod workers;
 
@@ -164,7 +163,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     let on_stop = Box::new(move || {
         let _ = stop.try_send(());
     });
-    let mailboxes = Arc::new(Mailboxes { threads: boxes, crowded_until_ms: AtomicU64::new(0), on_stop });
+    let mailboxes = Arc::new(Mailboxes { threads: boxes, contended_until_ms: AtomicU64::new(0), on_stop });
     node.connect(Arc::clone(&mailboxes) as Arc<dyn crate::node::Post>);
     let (workers, worker_threads) = workers::start(node, &mailboxes, config.worker_thread_count())?;
     let mut io = Vec::new();

@@ -5,13 +5,16 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use tarn_resp::{OwnedArgs, Protocol};
+use tarn_resp::OwnedArgs;
 
 use super::mailbox::{ConnectionId, Mailboxes, Message};
 use crate::clients::Client;
-use crate::dispatch::execute::{Call, Lane, Why, write_error};
+use crate::dispatch::caller::Caller;
+use crate::dispatch::executor::{Executor, On, write_error};
+use crate::dispatch::hints;
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
 use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
@@ -21,7 +24,7 @@ use crate::node::Node;
 pub struct Task {
     pub connection: ConnectionId,
     pub client: Arc<Client>,
-    pub protocol: Protocol,
+    pub caller: Caller,
     pub command: &'static Registered,
     pub words: OwnedArgs,
     pub work: Work,
@@ -31,11 +34,10 @@ pub enum Work {
     /// The command works on keys.
     Keys {
         named: usize,
-        db: u16,
         limits: Limits,
         why: Why,
-        /// Its key and those of the commands behind it, to be brought into memory together.
-        warm: OwnedArgs,
+        /// Its key and those of the commands behind it, to be read into memory together.
+        load: OwnedArgs,
     },
     Job(Job),
 }
@@ -74,49 +76,49 @@ pub fn start(
 
 fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
     let counters = node.metrics.register(registry().total());
-    let mut lane = Lane::new(node, counters);
+    let mut executor = Executor::new(node, counters);
     while let Ok(task) = tasks.recv() {
         let connection = task.connection;
         let mut reply = Vec::new();
-        let wrote = perform(&mut lane, task, &mut reply);
+        let wrote = perform(&mut executor, task, &mut reply);
         // A worker commits alone, so it also hands its commit on alone.
         let wrote = if wrote {
-            match lane.node.engine.flush() {
+            match executor.node.engine.flush() {
                 Ok(position) => Some(position),
                 Err(error) => {
                     reply.clear();
-                    write_error(&lane.node, &lane.counters, &Error::Engine(error), &mut reply);
+                    write_error(&executor.node, &executor.counters, &Error::Engine(error), &mut reply);
                     None
                 }
             }
         } else {
             None
         };
-        lane.node.deliver();
+        executor.node.deliver();
         mailboxes.send(connection.thread, Message::Completed { connection, reply, wrote });
     }
 }
 
-fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
-    let Task { client, protocol, command, words, work, .. } = task;
+fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> bool {
+    let Task { client, caller, command, words, work, .. } = task;
     let begun = Instant::now();
-    let now_ms = lane.node.clock.now_ms();
+    let now_ms = executor.node.clock.now_ms();
     let wrote = match work {
-        Work::Keys { named, db, limits, why, warm } => {
-            lane.warm_keys(command.spec, db, warm.view());
-            let located = Located::default();
-            let call =
-                Call { command, named, words: words.view(), db, protocol, now_ms, limits: &limits, located };
-            lane.run_on_worker(call, why, reply)
+        Work::Keys { named, limits, why, load } => {
+            hints::load_keys(&executor.node, command.spec, caller.db, load.view());
+            let call = Call { command, named, words: words.view(), located: Located::default() };
+            let calls = std::iter::once(call);
+            let unit = Unit { caller, calls, atomic: Atomic::Yes, now_ms, limits };
+            matches!(executor.run(&unit, On::Worker(why), reply), Outcome::Replied { wrote: true })
         }
         Work::Job(job) => {
-            match job(&lane.node) {
-                Ok(answer) => answer.write(protocol, &[], reply),
+            match job(&executor.node) {
+                Ok(answer) => answer.write(caller.protocol, &[], reply),
                 Err(error) => {
-                    if let Some(counters) = lane.counters.command(command.id) {
+                    if let Some(counters) = executor.counters.command(command.id) {
                         counters.failed.add(1);
                     }
-                    write_error(&lane.node, &lane.counters, &error, reply);
+                    write_error(&executor.node, &executor.counters, &error, reply);
                 }
             }
             false
@@ -124,6 +126,6 @@ fn perform(lane: &mut Lane, task: Task, reply: &mut Vec<u8>) -> bool {
     };
     let nanos = begun.elapsed().as_nanos() as u64;
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
-    watch::note(&lane.node, &lane.node.config.current(), &lane.counters, &ended);
+    watch::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
     wrote
 }

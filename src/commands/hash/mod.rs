@@ -8,7 +8,7 @@ mod tests;
 
 use crate::commands::scan::{cursor, elements};
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, ReadFn, Spec, Touches, WriteFn, read, write};
+use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Event, ReadCx, View as _, WriteCx};
 use crate::number::extended::Extended;
@@ -55,7 +55,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Returns the value of a field."),
     read("hgetall", Arity::Exactly(2), Keys::at(1, READ), hgetall)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Hash)
         .since("2.0.0")
         .tips(ANY_ORDER)
@@ -77,7 +77,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Adds a number to the floating point number that a field spells."),
     read("hkeys", Arity::Exactly(2), Keys::at(1, READ), hkeys)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Hash)
         .since("2.0.0")
         .tips(ANY_ORDER)
@@ -104,7 +104,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Sets fields of a hash.")
         .replaced_by("4.0.0", "`HSET` with multiple field-value pairs"),
     read("hrandfield", Arity::AtLeast(2), Keys::at(1, READ), random::hrandfield)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Hash)
         .since("6.2.0")
         .tips(&["nondeterministic_output"])
@@ -140,7 +140,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Tells the length of the value of a field."),
     read("hvals", Arity::Exactly(2), Keys::at(1, READ), hvals)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Hash)
         .since("2.0.0")
         .tips(ANY_ORDER)

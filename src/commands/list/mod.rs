@@ -6,7 +6,7 @@ mod transfer;
 use std::ops::ControlFlow;
 
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, Touches, read, write};
+use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Event, ReadCx, View, WriteCx};
 use crate::number;
@@ -54,7 +54,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N+M) where N is the number of keys and M the number of elements that are returned.")
         .summary("Takes elements from an end of the first list that there is."),
     write("lpop", Arity::AtLeast(2), Keys::at(1, TAKE), lpop)
-        .touches(Touches::First)
+        .hint(ElementHint::First)
         .group(Group::List)
         .fast()
         .since("1.0.0")
@@ -66,7 +66,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of elements that are looked at.")
         .summary("Finds the indexes of elements that equal a value."),
     write("lpush", Arity::AtLeast(3), Keys::at(1, INSERT), lpush)
-        .touches(Touches::BeforeFirst)
+        .hint(ElementHint::BeforeFirst)
         .group(Group::List)
         .denyoom()
         .fast()
@@ -74,7 +74,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(PUSH_COST)
         .summary("Adds elements at the left end of a list, which is created if need be."),
     write("lpushx", Arity::AtLeast(3), Keys::at(1, INSERT), lpushx)
-        .touches(Touches::BeforeFirst)
+        .hint(ElementHint::BeforeFirst)
         .group(Group::List)
         .denyoom()
         .fast()
@@ -103,7 +103,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of elements that are removed, or of those that stay if they are fewer.")
         .summary("Removes all elements of a list but those from one index to another."),
     write("rpop", Arity::AtLeast(2), Keys::at(1, TAKE), rpop)
-        .touches(Touches::Last)
+        .hint(ElementHint::Last)
         .group(Group::List)
         .fast()
         .since("1.0.0")
@@ -117,7 +117,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Takes the last element of a list, puts it in front of another one and returns it.")
         .replaced_by("6.2.0", "`LMOVE` with the `RIGHT` and `LEFT` arguments"),
     write("rpush", Arity::AtLeast(3), Keys::at(1, INSERT), rpush)
-        .touches(Touches::BehindLast)
+        .hint(ElementHint::BehindLast)
         .group(Group::List)
         .denyoom()
         .fast()
@@ -125,7 +125,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(PUSH_COST)
         .summary("Adds elements at the right end of a list, which is created if need be."),
     write("rpushx", Arity::AtLeast(3), Keys::at(1, INSERT), rpushx)
-        .touches(Touches::BehindLast)
+        .hint(ElementHint::BehindLast)
         .group(Group::List)
         .denyoom()
         .fast()

@@ -8,7 +8,7 @@ mod tests;
 
 use crate::commands::scan::{cursor, elements};
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, Touches, read, write};
+use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::Result;
 use crate::keyspace::{ReadCx, View as _, WriteCx};
 use crate::reply::{Packer, Reply, Shape};
@@ -94,7 +94,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Tells whether a set has a member."),
     read("smembers", Arity::Exactly(2), Keys::at(1, READ), smembers)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Set)
         .tips(ANY_ORDER)
         .since("1.0.0")
@@ -114,7 +114,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Moves a member from one set to another."),
     write("spop", Arity::AtLeast(2), Keys::at(1, TAKE), random::spop)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Set)
         .fast()
         .tips(RANDOM)
@@ -122,7 +122,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of members that are returned, whatever the size of the set.")
         .summary("Takes members out of a set at random and returns them."),
     read("srandmember", Arity::AtLeast(2), Keys::at(1, READ), random::srandmember)
-        .touches(Touches::Any)
+        .hint(ElementHint::Any)
         .group(Group::Set)
         .tips(RANDOM)
         .since("1.0.0")

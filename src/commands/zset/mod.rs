@@ -9,7 +9,7 @@ mod remove;
 #[cfg(test)]
 mod tests;
 
-use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, ReadFn, Spec, Touches, WriteFn, read, write};
+use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write};
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::zset::Scored;
 
@@ -70,7 +70,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .summary("Counts the members of a sorted set."),
     looks("zcount", Arity::Exactly(4), range::zcount)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .fast()
         .since("2.0.0")
         .complexity(COUNT_COST)
@@ -122,13 +122,13 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of members asked for.")
         .summary("Returns the scores of several members."),
     changes("zpopmax", Arity::AtLeast(2), TAKE, pop::zpopmax)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .fast()
         .since("5.0.0")
         .complexity("O(M) where M is the number of members removed.")
         .summary("Removes and returns the members with the greatest scores."),
     changes("zpopmin", Arity::AtLeast(2), TAKE, pop::zpopmin)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .fast()
         .since("5.0.0")
         .complexity("O(M) where M is the number of members removed.")
@@ -139,7 +139,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of members returned.")
         .summary("Picks members of a sorted set at random."),
     looks("zrange", Arity::AtLeast(4), range::zrange)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .since("1.2.0")
         .complexity(RANGE_COST)
         .summary("Returns members of a sorted set by rank, score or name."),
@@ -149,7 +149,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Returns the members of a sorted set whose names lie in a range.")
         .replaced_by("6.2.0", "`ZRANGE` with the `BYLEX` argument"),
     looks("zrangebyscore", Arity::AtLeast(4), range::zrangebyscore)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .since("1.0.5")
         .complexity(RANGE_COST)
         .summary("Returns the members of a sorted set whose scores lie in a range.")
@@ -191,7 +191,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity(REMOVE_COST)
         .summary("Removes the members of a sorted set whose scores lie in a range."),
     looks("zrevrange", Arity::AtLeast(4), range::zrevrange)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .since("1.2.0")
         .complexity(RANGE_COST)
         .summary("Returns members of a sorted set by rank, the greatest score first.")
@@ -202,7 +202,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Returns the members of a sorted set whose names lie in a range, the last first.")
         .replaced_by("6.2.0", "`ZRANGE` with the `REV` and `BYLEX` arguments"),
     looks("zrevrangebyscore", Arity::AtLeast(4), range::zrevrangebyscore)
-        .touches(Touches::AnyScore)
+        .hint(ElementHint::AnyScore)
         .since("2.2.0")
         .complexity(RANGE_COST)
         .summary("Returns the members of a sorted set whose scores lie in a range, the greatest first.")

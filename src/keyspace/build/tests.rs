@@ -26,7 +26,7 @@ fn inject(kit: &Kit, faults: Faults) {
 
 /// Element rows of whatever version.
 fn rows(kit: &mut Kit) -> usize {
-    let count = kit.lane.look(0, |cx| {
+    let count = kit.executor.look(0, |cx| {
         let mut count = 0;
         cx.scan_each(DATA, b"", &[0xff; 8], usize::MAX, &mut |_, _| {
             count += 1;

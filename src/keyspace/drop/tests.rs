@@ -25,7 +25,7 @@ fn rows_left(kit: &Kit) -> usize {
 }
 
 fn put(kit: &mut Kit, db: u16, key: &[u8], expire_at_ms: u64) {
-    kit.lane
+    kit.executor
         .transact(&StripeSet::ALL, db, |cx| {
             let found = entry::find(cx, key)?;
             let version = cx.new_version()?;
@@ -42,12 +42,12 @@ fn put(kit: &mut Kit, db: u16, key: &[u8], expire_at_ms: u64) {
 
 fn flush(kit: &mut Kit, db: u16) {
     let found = kit.node.keyspace.databases.get(db).unwrap();
-    kit.lane.transact(&StripeSet::ALL, db, |cx| databases::flush(cx, found)).unwrap();
+    kit.executor.transact(&StripeSet::ALL, db, |cx| databases::flush(cx, found)).unwrap();
 }
 
 /// What the server does in the background.
 fn remove_dropped(kit: &mut Kit) {
-    let numbers = kit.lane.look(0, |cx| dropped(cx)).unwrap();
+    let numbers = kit.executor.look(0, |cx| dropped(cx)).unwrap();
     for db in &numbers {
         for doomed in ranges(*db) {
             let range = Range { start: &doomed.start, end: &doomed.end };
@@ -58,7 +58,7 @@ fn remove_dropped(kit: &mut Kit) {
         let mut place = Some(Place::bucket(bucket));
         while let Some(from) = place {
             let step = |cx: &mut WriteCx<'_>| expiries(cx, &numbers, bucket, &from, 2);
-            place = kit.lane.transact(&StripeSet::ALL, 0, step).unwrap();
+            place = kit.executor.transact(&StripeSet::ALL, 0, step).unwrap();
         }
     }
     for db in numbers {
@@ -66,7 +66,7 @@ fn remove_dropped(kit: &mut Kit) {
             finish(cx, db);
             Ok(())
         };
-        kit.lane.transact(&StripeSet::default(), 0, step).unwrap();
+        kit.executor.transact(&StripeSet::default(), 0, step).unwrap();
     }
 }
 
@@ -78,16 +78,16 @@ fn a_flushed_database_leaves_nothing_behind_and_takes_nothing_along() {
         put(&mut kit, 0, format!("a{n}").as_bytes(), far + n);
         put(&mut kit, 1, format!("a{n}").as_bytes(), far + n % 3);
     }
-    let other = kit.lane.look(1, |cx| entry::key_count(cx)).unwrap();
+    let other = kit.executor.look(1, |cx| entry::key_count(cx)).unwrap();
     let both = rows_left(&kit);
     flush(&mut kit, 0);
     put(&mut kit, 0, b"new", far);
-    assert_eq!(kit.lane.look(0, |cx| entry::key_count(cx)).unwrap(), 1);
-    assert_eq!(kit.lane.look(0, |cx| dropped(cx)).unwrap(), [0]);
+    assert_eq!(kit.executor.look(0, |cx| entry::key_count(cx)).unwrap(), 1);
+    assert_eq!(kit.executor.look(0, |cx| dropped(cx)).unwrap(), [0]);
     remove_dropped(&mut kit);
-    assert_eq!(kit.lane.look(0, |cx| dropped(cx)).unwrap(), []);
-    assert_eq!(kit.lane.look(1, |cx| entry::key_count(cx)).unwrap(), other);
-    assert_eq!(kit.lane.look(0, |cx| entry::key_count(cx)).unwrap(), 1);
+    assert_eq!(kit.executor.look(0, |cx| dropped(cx)).unwrap(), []);
+    assert_eq!(kit.executor.look(1, |cx| entry::key_count(cx)).unwrap(), other);
+    assert_eq!(kit.executor.look(0, |cx| entry::key_count(cx)).unwrap(), 1);
     // Half of what there was, and six rows of the new key: four of its own, its expiry and its counter.
     assert_eq!(rows_left(&kit), both / 2 + 6);
     flush(&mut kit, 0);
@@ -106,5 +106,5 @@ fn a_number_is_never_used_again() {
         assert!(!seen.contains(&physical) && physical >= 1 << 16);
         seen.push(physical);
     }
-    assert_eq!(kit.lane.look(0, |cx| dropped(cx)).unwrap().len(), 5);
+    assert_eq!(kit.executor.look(0, |cx| dropped(cx)).unwrap().len(), 5);
 }

@@ -158,7 +158,9 @@ mod tests {
         kit.run("HSET h a 1 b 2 | ZADD z 1 a | DEL h z | SELECT 1 | SADD s a | DEL s");
         let save = |kit: &mut Kit| {
             let node = Arc::clone(&kit.node);
-            kit.lane.transact(&StripeSet::default(), 0, |cx| node.keyspace.garbage.rows.save(cx)).unwrap();
+            kit.executor
+                .transact(&StripeSet::default(), 0, |cx| node.keyspace.garbage.rows.save(cx))
+                .unwrap();
             DeadRows::load(&kit.node.engine.begin_read(tarn_engine::Wait::Allowed)).unwrap()
         };
         let loaded = save(&mut kit);

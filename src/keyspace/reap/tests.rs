@@ -5,11 +5,13 @@ use crate::testkit::Kit;
 
 /// What is due in any bucket.
 fn all_due(kit: &mut Kit, limit: usize) -> Vec<Due> {
-    (0..EXPIRE_BUCKETS).flat_map(|bucket| kit.lane.look(0, |cx| due(cx, bucket, 0, limit)).unwrap()).collect()
+    (0..EXPIRE_BUCKETS)
+        .flat_map(|bucket| kit.executor.look(0, |cx| due(cx, bucket, 0, limit)).unwrap())
+        .collect()
 }
 
 fn reap_one(kit: &mut Kit, found: &Due) -> bool {
-    kit.lane.transact(&StripeSet::ALL, 0, |cx| reap(cx, found)).unwrap()
+    kit.executor.transact(&StripeSet::ALL, 0, |cx| reap(cx, found)).unwrap()
 }
 
 /// Long past by the clock that `look` and `transact` go by, and ahead of the kit's own.
@@ -64,6 +66,6 @@ fn a_bucket_gives_up_to_the_limit_oldest_first_from_its_mark_on() {
     let found = all_due(&mut kit, 2);
     assert_eq!(found.iter().map(|due| due.key.as_slice()).collect::<Vec<_>>(), [b"{t}4", b"{t}3"]);
     let bucket = (found[1].slot >> 8) as u8;
-    let rest = kit.lane.look(0, |cx| due(cx, bucket, found[1].at_ms + 1, 10)).unwrap();
+    let rest = kit.executor.look(0, |cx| due(cx, bucket, found[1].at_ms + 1, 10)).unwrap();
     assert_eq!(rest.len(), 3);
 }

@@ -47,7 +47,6 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         limits: &Limits::DEFAULT,
         events: Default::default(),
         random,
-        joined: false,
         cluster_enabled: false,
         sorts_fields: true,
     };

@@ -9,7 +9,7 @@ use super::Text;
 use crate::clients::flag;
 use crate::commands::connection::REDIS_VERSION;
 use crate::config::{Choice as _, EngineKind};
-use crate::dispatch::execute::Lane;
+use crate::dispatch::executor::Executor;
 use crate::dispatch::registry::registry;
 use crate::encoding::system::{Counts, FieldIndex};
 use crate::error::Result;
@@ -320,10 +320,10 @@ pub fn keyspace(node: &Arc<Node>, text: &mut Text) -> Result<()> {
 
 /// Keys per database that has any.
 pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, Counts)>> {
-    let mut lane = Lane::aside(node);
+    let mut executor = Executor::uncounted(node);
     let mut found = Vec::new();
     for db in node.keyspace.databases.iter() {
-        let counts = lane.look(db.logical, |cx| databases::counts(cx, db))?;
+        let counts = executor.look(db.logical, |cx| databases::counts(cx, db))?;
         if counts.keys > 0 {
             found.push((db.logical, counts));
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use crate::config::ActiveExpireMode;
-use crate::dispatch::execute::Lane;
+use crate::dispatch::executor::Executor;
 use crate::dispatch::locks::StripeSet;
 use crate::encoding::rows::EXPIRE_BUCKETS;
 use crate::encoding::system::FieldIndex;
@@ -52,7 +52,7 @@ pub struct FieldSweep {
 /// Takes the due fields of one hash, step by step, until none is left or the time is up. When its next field is due, if
 /// that has come already.
 pub fn reap_hash(
-    lane: &mut Lane,
+    executor: &mut Executor,
     (db, slot, key): (u32, u16, &[u8]),
     row: Option<(&[u8], u64)>,
     until: Instant,
@@ -61,10 +61,10 @@ pub fn reap_hash(
     stripes.insert(stripe_of(slot));
     let mut row = row;
     loop {
-        let reaped = lane.transact(&stripes, 0, |cx| reap::reap_fields(cx, (db, key), row, PER_STEP))?;
+        let reaped = executor.transact(&stripes, 0, |cx| reap::reap_fields(cx, (db, key), row, PER_STEP))?;
         row = None;
-        note(lane, &reaped);
-        let is_due = reaped.places == PER_STEP as u64 && reaped.next_ms <= lane.node.clock.now_ms();
+        note(executor, &reaped);
+        let is_due = reaped.places == PER_STEP as u64 && reaped.next_ms <= executor.node.clock.now_ms();
         if !is_due {
             return Ok(None);
         }
@@ -74,63 +74,63 @@ pub fn reap_hash(
     }
 }
 
-fn note(lane: &Lane, reaped: &Reaped) {
+fn note(executor: &Executor, reaped: &Reaped) {
     if reaped.fields == 0 {
         return;
     }
-    let fields = &lane.node.keyspace.fields;
+    let fields = &executor.node.keyspace.fields;
     fields.expired_actively(reaped.db, reaped.fields);
-    let lag_ms = lane.node.clock.now_ms().saturating_sub(reaped.oldest_ms);
+    let lag_ms = executor.node.clock.now_ms().saturating_sub(reaped.oldest_ms);
     fields.reaper.lag_ms.fetch_max(lag_ms, Relaxed);
 }
 
 impl FieldSweep {
     /// Follows the configuration.
-    pub fn follow(&mut self, lane: &mut Lane) -> Result<()> {
-        let wants_sort = lane.node.config.current().active_expire_mode == ActiveExpireMode::Sort;
-        let sorts = lane.node.keyspace.fields.sorts();
+    pub fn follow(&mut self, executor: &mut Executor) -> Result<()> {
+        let wants_sort = executor.node.config.current().active_expire_mode == ActiveExpireMode::Sort;
+        let sorts = executor.node.keyspace.fields.sorts();
         if wants_sort == sorts {
             return Ok(());
         }
         (self.walk, self.dropping) = (None, None);
         if wants_sort {
-            lane.node.keyspace.fields.set_sorts(true);
+            executor.node.keyspace.fields.set_sorts(true);
         } else {
             // On record before the first command leaves the index alone.
-            record(lane, FieldIndex::Part)?;
-            lane.node.keyspace.fields.set_sorts(false);
+            record(executor, FieldIndex::Part)?;
+            executor.node.keyspace.fields.set_sorts(false);
         }
         Ok(())
     }
 
     /// One step of whatever the mode asks for besides reaping by the index. Whether something is left to be done soon.
-    pub fn step(&mut self, lane: &mut Lane, until: Instant) -> Result<bool> {
-        let (sorts, index) = (lane.node.keyspace.fields.sorts(), lane.node.keyspace.fields.index());
+    pub fn step(&mut self, executor: &mut Executor, until: Instant) -> Result<bool> {
+        let (sorts, index) = (executor.node.keyspace.fields.sorts(), executor.node.keyspace.fields.index());
         match (sorts, index) {
             (true, FieldIndex::Whole) => Ok(false),
             (true, _) => {
-                let ended = self.walk(lane, until, true)?;
+                let ended = self.walk(executor, until, true)?;
                 if ended == Some(true) {
-                    record(lane, FieldIndex::Whole)?;
+                    record(executor, FieldIndex::Whole)?;
                 }
                 Ok(true)
             }
-            (false, FieldIndex::None) => self.walk(lane, until, false).map(|_| false),
+            (false, FieldIndex::None) => self.walk(executor, until, false).map(|_| false),
             (false, _) => {
-                if self.drop_index(lane, until)? {
-                    record(lane, FieldIndex::None)?;
+                if self.drop_index(executor, until)? {
+                    record(executor, FieldIndex::None)?;
                 }
-                self.walk(lane, until, false).map(|_| false)
+                self.walk(executor, until, false).map(|_| false)
             }
         }
     }
 
     /// Goes on walking until the time is up. None before the end; then whether nothing can have been missed.
-    fn walk(&mut self, lane: &mut Lane, until: Instant, builds: bool) -> Result<Option<bool>> {
-        let walk = self.walk.get_or_insert_with(|| Walk::begin(lane));
+    fn walk(&mut self, executor: &mut Executor, until: Instant, builds: bool) -> Result<Option<bool>> {
+        let walk = self.walk.get_or_insert_with(|| Walk::begin(executor));
         loop {
-            if !walk.step(lane, until, builds)? {
-                let missed_nothing = walk.began_with == numbers(lane);
+            if !walk.step(executor, until, builds)? {
+                let missed_nothing = walk.began_with == numbers(executor);
                 self.walk = None;
                 return Ok(Some(missed_nothing));
             }
@@ -141,10 +141,10 @@ impl FieldSweep {
     }
 
     /// Whether nothing of hashes is left in the expire space.
-    fn drop_index(&mut self, lane: &mut Lane, until: Instant) -> Result<bool> {
+    fn drop_index(&mut self, executor: &mut Executor, until: Instant) -> Result<bool> {
         loop {
             let (bucket, place) = self.dropping.take().unwrap_or((0, drop::Place::bucket(0)));
-            let next = lane
+            let next = executor
                 .transact(&StripeSet::default(), 0, |cx| reap::drop_index(cx, bucket, &place, DROP_ROWS))?;
             match next {
                 Some(place) => self.dropping = Some((bucket, place)),
@@ -158,50 +158,50 @@ impl FieldSweep {
     }
 }
 
-fn record(lane: &mut Lane, index: FieldIndex) -> Result<()> {
-    lane.transact(&StripeSet::default(), 0, |cx| {
+fn record(executor: &mut Executor, index: FieldIndex) -> Result<()> {
+    executor.transact(&StripeSet::default(), 0, |cx| {
         Fields::record_index(cx, index);
         Ok(())
     })?;
-    lane.node.engine.flush()?;
-    lane.node.engine.sync()?;
-    lane.node.keyspace.fields.set_index(index);
+    executor.node.engine.flush()?;
+    executor.node.engine.sync()?;
+    executor.node.keyspace.fields.set_index(index);
     Ok(())
 }
 
-fn numbers(lane: &Lane) -> Vec<Db> {
-    lane.node.keyspace.databases.iter().collect()
+fn numbers(executor: &Executor) -> Vec<Db> {
+    executor.node.keyspace.databases.iter().collect()
 }
 
 impl Walk {
-    fn begin(lane: &Lane) -> Walk {
-        let databases = numbers(lane);
+    fn begin(executor: &Executor) -> Walk {
+        let databases = numbers(executor);
         Walk { began_with: databases.clone(), databases, ..Walk::default() }
     }
 
     /// Looks at the next rows. False at the end.
-    fn step(&mut self, lane: &mut Lane, until: Instant, builds: bool) -> Result<bool> {
+    fn step(&mut self, executor: &mut Executor, until: Instant, builds: bool) -> Result<bool> {
         let Some(db) = self.databases.last().copied() else { return Ok(false) };
         let Some(stripe) = self.stripes.last().copied() else {
-            let stripes = lane.look(0, |cx| databases::key_counts(cx, db))?;
+            let stripes = executor.look(0, |cx| databases::key_counts(cx, db))?;
             self.stripes = stripes.into_iter().map(|(stripe, _)| stripe).collect();
             if self.stripes.is_empty() {
                 self.databases.pop();
             }
             return Ok(true);
         };
-        let now_ms = lane.node.clock.now_ms();
+        let now_ms = executor.node.clock.now_ms();
         let mut met = Vec::new();
         let cursor = self.cursor;
-        let next = lane.look(0, |cx| {
+        let next = executor.look(0, |cx| {
             scan::expiring_hashes(cx, db, stripe, cursor, WALK_ROWS, &mut |row, earliest_ms| {
                 let (db, slot, key) = (row.db, row.slot, row.key.to_vec());
                 met.push(Met { db, slot, key, is_due: earliest_ms <= now_ms });
             })
         })?;
-        lane.node.keyspace.fields.reaper.walked.fetch_add(met.len() as u64, Relaxed);
+        executor.node.keyspace.fields.reaper.walked.fetch_add(met.len() as u64, Relaxed);
         for hash in met {
-            hash.treat(lane, until, builds)?;
+            hash.treat(executor, until, builds)?;
         }
         self.cursor = next;
         if next.is_none() {
@@ -215,11 +215,11 @@ impl Walk {
 }
 
 impl Met {
-    fn treat(&self, lane: &mut Lane, until: Instant, builds: bool) -> Result<()> {
+    fn treat(&self, executor: &mut Executor, until: Instant, builds: bool) -> Result<()> {
         if builds {
             let mut stripes = StripeSet::default();
             stripes.insert(stripe_of(self.slot));
-            lane.transact(&stripes, 0, |cx| {
+            executor.transact(&stripes, 0, |cx| {
                 if let Some(db) = cx.env.keyspace.databases.owner(self.db) {
                     let found = entry::find_in(cx, db, &self.key)?;
                     entry::index_fields(cx, &found);
@@ -228,7 +228,7 @@ impl Met {
             })?;
         }
         if self.is_due {
-            reap_hash(lane, (self.db, self.slot, &self.key), None, until)?;
+            reap_hash(executor, (self.db, self.slot, &self.key), None, until)?;
         }
         Ok(())
     }

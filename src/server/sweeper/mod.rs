@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use self::fields::FieldSweep;
-use crate::dispatch::execute::Lane;
+use crate::dispatch::executor::Executor;
 use crate::dispatch::locks::StripeSet;
 use crate::dispatch::registry::registry;
 use crate::encoding::rows::{EXPIRE_BUCKETS, ExpireKind};
@@ -32,7 +32,7 @@ const CLOCK_EVERY: Duration = Duration::from_secs(1);
 const MARKS_LAST: Duration = Duration::from_secs(60);
 
 struct Sweeper {
-    lane: Lane,
+    executor: Executor,
     /// Nothing is left to reap before this, per bucket. Spares the walk over the tombstones of what was.
     low_water_ms: Vec<u64>,
     next_bucket: u8,
@@ -49,7 +49,7 @@ struct Sweeper {
 pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
     let counters = node.metrics.register(registry().total());
     let mut sweeper = Sweeper {
-        lane: Lane::new(node, counters),
+        executor: Executor::new(node, counters),
         low_water_ms: vec![0; usize::from(EXPIRE_BUCKETS)],
         next_bucket: 0,
         fields: FieldSweep::default(),
@@ -78,14 +78,14 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
 impl Sweeper {
     /// Whether something due was left for the next turn.
     fn turn(&mut self) -> Result<bool> {
-        let node = Arc::clone(&self.lane.node);
+        let node = Arc::clone(&self.executor.node);
         node.metrics.sample(Instant::now());
         let mut backlog = false;
         if self.marks_since.elapsed() >= MARKS_LAST {
             self.marks_since = Instant::now();
             self.low_water_ms.fill(0);
         }
-        self.fields.follow(&mut self.lane)?;
+        self.fields.follow(&mut self.executor)?;
         if node.active_expire.load(Relaxed) {
             let begun = Instant::now();
             let until = begun + STEP;
@@ -100,7 +100,7 @@ impl Sweeper {
                     break;
                 }
             }
-            let soon = self.fields.step(&mut self.lane, Instant::now() + STEP)?;
+            let soon = self.fields.step(&mut self.executor, Instant::now() + STEP)?;
             self.note_turn(begun);
             backlog |= soon;
         }
@@ -114,21 +114,22 @@ impl Sweeper {
     /// Whether a full batch was due, or a hash could not be finished, so that more is.
     fn reap_bucket(&mut self, bucket: u8, until: Instant) -> Result<bool> {
         let from_ms = self.low_water_ms.get(usize::from(bucket)).copied().unwrap_or(0);
-        let now_ms = self.lane.node.clock.now_ms();
-        let all = self.lane.look(0, |cx| reap::due(cx, bucket, from_ms, BATCH))?;
+        let now_ms = self.executor.node.clock.now_ms();
+        let all = self.executor.look(0, |cx| reap::due(cx, bucket, from_ms, BATCH))?;
         // What was not finished is due from here on.
         let (mut left, mut left_ms) = (0, u64::MAX);
         for (done, due) in (1..).zip(&all) {
             self.clock_needed = true;
             if due.kind == ExpireKind::HashFields {
                 let hash = (due.db, due.slot, due.key.as_slice());
-                let next_ms = fields::reap_hash(&mut self.lane, hash, Some((&due.row, due.at_ms)), until)?;
+                let next_ms =
+                    fields::reap_hash(&mut self.executor, hash, Some((&due.row, due.at_ms)), until)?;
                 left += u64::from(next_ms.is_some());
                 left_ms = left_ms.min(next_ms.unwrap_or(u64::MAX));
             } else {
                 let mut stripes = StripeSet::default();
                 stripes.insert(stripe_of(due.slot));
-                self.lane.transact(&stripes, 0, |cx| reap::reap(cx, due))?;
+                self.executor.transact(&stripes, 0, |cx| reap::reap(cx, due))?;
             }
             if Instant::now() >= until {
                 left += (all.len() - done) as u64;
@@ -151,7 +152,7 @@ impl Sweeper {
     }
 
     fn note_turn(&mut self, begun: Instant) {
-        let reaper = &self.lane.node.keyspace.fields.reaper;
+        let reaper = &self.executor.node.keyspace.fields.reaper;
         let took_ms = begun.elapsed().as_millis() as u64;
         reaper.last_turn_ms.store(took_ms, Relaxed);
         reaper.max_turn_ms.fetch_max(took_ms, Relaxed);
@@ -161,7 +162,7 @@ impl Sweeper {
     }
 
     fn extend_versions(&mut self) -> Result<()> {
-        let node = Arc::clone(&self.lane.node);
+        let node = Arc::clone(&self.executor.node);
         let Some(limit) = node.keyspace.versions.wanted_limit() else { return Ok(()) };
         self.put_system(&system::version_limit(), limit)?;
         node.engine.flush()?;
@@ -175,7 +176,7 @@ impl Sweeper {
         if !self.clock_needed || self.clock_noted.elapsed() < CLOCK_EVERY {
             return Ok(());
         }
-        let now_ms = self.lane.node.clock.now_ms();
+        let now_ms = self.executor.node.clock.now_ms();
         self.put_system(&system::clock(), now_ms)?;
         self.clock_noted = Instant::now();
         self.clock_needed = false;
@@ -183,7 +184,7 @@ impl Sweeper {
     }
 
     fn put_system(&mut self, key: &[u8], number: u64) -> Result<()> {
-        self.lane.transact(&StripeSet::default(), 0, |cx| {
+        self.executor.transact(&StripeSet::default(), 0, |cx| {
             cx.put(SYSTEM, key, &[&number.to_be_bytes()]);
             Ok(())
         })

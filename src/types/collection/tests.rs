@@ -16,11 +16,11 @@ fn open() -> Kit {
 }
 
 fn write<T>(kit: &mut Kit, mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>) -> T {
-    kit.lane.transact(&StripeSet::ALL, 0, &mut work).expect("a commit")
+    kit.executor.transact(&StripeSet::ALL, 0, &mut work).expect("a commit")
 }
 
 fn read<T>(kit: &mut Kit, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> T {
-    kit.lane.look(0, work).expect("a read")
+    kit.executor.look(0, work).expect("a read")
 }
 
 fn name(n: u64) -> Vec<u8> {
@@ -94,7 +94,7 @@ fn the_size_follows_the_elements_and_the_key_goes_with_the_last() {
     });
     assert_eq!(kit.run("DBSIZE | SET key x"), ":0 | +OK", "nothing was put");
     let refused =
-        kit.lane.transact(&StripeSet::ALL, 0, |cx| Collection::open_or_create(cx, KEY, KIND).map(|_| ()));
+        kit.executor.transact(&StripeSet::ALL, 0, |cx| Collection::open_or_create(cx, KEY, KIND).map(|_| ()));
     assert!(matches!(refused, Err(Error::WrongType)));
 }
 

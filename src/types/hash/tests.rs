@@ -16,7 +16,7 @@ use crate::types::collection::Collection;
 fn rows(kit: &mut Kit, key: &str) -> BTreeMap<Vec<u8>, Head> {
     let mut found = BTreeMap::new();
     let now_ms = kit.now_ms;
-    kit.lane
+    kit.executor
         .look_at(now_ms, 0, |cx| {
             let entry = entry::find(cx, key.as_bytes())?;
             let Some(meta) = entry.live().or(entry.faded()).copied() else { return Ok(()) };
@@ -47,7 +47,7 @@ fn check(kit: &mut Kit, key: &str) {
     let mut second = Vec::new();
     let now_ms = kit.now_ms;
     let expiring = kit
-        .lane
+        .executor
         .look_at(now_ms, 0, |cx| {
             let entry = entry::find(cx, key.as_bytes())?;
             let Some(meta) = entry.live().or(entry.faded()).copied() else { return Ok(None) };
@@ -65,7 +65,7 @@ fn check(kit: &mut Kit, key: &str) {
             Ok(Some(meta.expiring))
         })
         .unwrap();
-    kit.lane
+    kit.executor
         .look_at(now_ms, 0, |cx| {
             for bucket in 0..EXPIRE_BUCKETS {
                 let (start, end) = (expire_position(bucket, 0), expire_end(bucket));
@@ -170,12 +170,12 @@ fn reap_all(kit: &mut Kit, limit: usize) -> u64 {
     let now_ms = kit.now_ms;
     let mut total = 0;
     for bucket in 0..EXPIRE_BUCKETS {
-        let due = kit.lane.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 100)).unwrap();
+        let due = kit.executor.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 100)).unwrap();
         for due in due.iter().filter(|due| due.kind == ExpireKind::HashFields) {
             let mut row = Some((due.row.as_slice(), due.at_ms));
             loop {
                 let reaped = kit
-                    .lane
+                    .executor
                     .transact_at(now_ms, &StripeSet::ALL, 0, |cx| {
                         reap::reap_fields(cx, (due.db, &due.key), row, limit)
                     })
@@ -244,13 +244,13 @@ fn the_row_of_a_hash_that_is_another_one_now_is_dropped() {
     kit.pass_ms(10);
     let now_ms = kit.now_ms;
     let due: Vec<_> = (0..EXPIRE_BUCKETS)
-        .flat_map(|bucket| kit.lane.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 10)).unwrap())
+        .flat_map(|bucket| kit.executor.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 10)).unwrap())
         .collect();
     assert_eq!(due.len(), 1);
     run(&mut kit, "DEL h | HSETEX h PX 500 FIELDS 1 a 2");
     let row = Some((due[0].row.as_slice(), due[0].at_ms));
     let reaped = kit
-        .lane
+        .executor
         .transact_at(now_ms, &StripeSet::ALL, 0, |cx| reap::reap_fields(cx, (due[0].db, b"h"), row, 10))
         .unwrap();
     assert_eq!(reaped.fields, 0);

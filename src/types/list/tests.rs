@@ -20,11 +20,11 @@ fn open() -> Kit {
 }
 
 fn write<T>(kit: &mut Kit, mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>) -> T {
-    kit.lane.transact(&StripeSet::ALL, 0, &mut work).expect("a commit")
+    kit.executor.transact(&StripeSet::ALL, 0, &mut work).expect("a commit")
 }
 
 fn read<T>(kit: &mut Kit, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> T {
-    kit.lane.look(0, work).expect("a read")
+    kit.executor.look(0, work).expect("a read")
 }
 
 fn number(n: u64) -> Vec<u8> {

@@ -11,7 +11,7 @@ use crate::testkit::Kit;
 /// The rows of all pieces on record: piece number and length.
 fn pieces(kit: &mut Kit, key: &[u8]) -> Vec<(u32, usize)> {
     let mut found: Vec<(u64, u32, usize)> = Vec::new();
-    kit.lane
+    kit.executor
         .look(0, |cx| {
             cx.scan_each(DATA, &[0], &[0xff], usize::MAX, &mut |row, value| {
                 let row = read_element(row).unwrap();

@@ -50,7 +50,7 @@ fn listed<'a>(members: impl IntoIterator<Item = &'a (String, f64)>) -> String {
 
 /// Rows of both spaces agree with each other, with the size and with the model.
 fn check_rows(kit: &mut Kit, key: &[u8], model: &Model) {
-    kit.lane
+    kit.executor
         .look(0, |cx| {
             let Some(set) = SortedSet::find(cx, key)? else {
                 assert!(model.is_empty());

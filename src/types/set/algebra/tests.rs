@@ -21,14 +21,15 @@ fn kit() -> Kit {
 fn fill(kit: &mut Kit, key: &[u8], members: &Model) {
     let members: Vec<&[u8]> = members.iter().map(Vec::as_slice).collect();
     for part in members.chunks(5_000) {
-        let done =
-            kit.lane.transact(&StripeSet::ALL, 0, |cx| set::add(cx, key, part.iter().copied()).map(|_| ()));
+        let done = kit
+            .executor
+            .transact(&StripeSet::ALL, 0, |cx| set::add(cx, key, part.iter().copied()).map(|_| ()));
         done.expect("a commit");
     }
 }
 
 fn read<T>(kit: &mut Kit, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> T {
-    kit.lane.look(0, work).expect("a read")
+    kit.executor.look(0, work).expect("a read")
 }
 
 /// The members that an operation shows, in its order.

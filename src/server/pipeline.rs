@@ -1,25 +1,23 @@
-//! From bytes of a connection to commands that have run: the hot path of an I/O thread.
+//! From bytes of a connection to units that have run: the hot path of an I/O thread.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed};
 
-use super::ahead::{Ahead, Foreseen};
 use super::connection::{Connection, State};
 use super::io_thread::{IoThread, READ_BYTES};
 use super::workers::{Task, Work};
 use crate::clients::flag;
-use crate::dispatch::args::Args;
-use crate::dispatch::execute::{Call, Ran, Why, write_error};
+use crate::dispatch::executor::{On, write_error};
 use crate::dispatch::gate;
+use crate::dispatch::lookahead::Lookahead;
 use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
-use crate::dispatch::spec::{Flags, Run};
-use crate::dispatch::together::{Step, Together};
+use crate::dispatch::spec::{Flags, Run, SessionFn};
+use crate::dispatch::unit::{Atomic, Call, Calls, Outcome, Unit, Why};
 use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
 use crate::keyspace::Located;
@@ -27,15 +25,8 @@ use crate::keyspace::Located;
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
 
-/// A command that is to be run.
-struct Next<'a> {
-    words: Words<'a>,
-    found: crate::error::Result<(&'static Registered, usize)>,
-    /// Its key, where that was looked at before.
-    located: Located,
-    /// Its place among the commands that were looked at together, and their bytes.
-    among: Option<(&'a Ahead, usize, &'a [u8])>,
-}
+/// The commands that came with a call, and its place among them.
+type Among<'a> = Option<(&'a Lookahead, usize, &'a [u8])>;
 
 /// Whether the next command of the connection may follow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +68,13 @@ impl IoThread {
     /// The common case: nothing is left over, so commands run right out of the thread's buffer.
     fn read_through_scratch(&mut self, connection: &mut Connection, place: usize) {
         let mut scratch = std::mem::take(&mut self.scratch);
-        match connection.stream.read(&mut scratch) {
+        match connection.transport.read(&mut scratch) {
             // What was asked is still answered: the other side may have closed only its half.
             Ok(0) => connection.session.closing = true,
             Ok(n) => {
-                connection.readable = n == scratch.len() || connection.hung_up;
-                self.lane.counters.net_in_bytes.add(n as u64);
+                connection.readable =
+                    n == scratch.len() || connection.hung_up || connection.transport.has_buffered();
+                self.executor.counters.net_in_bytes.add(n as u64);
                 let bytes = scratch.get(..n).unwrap_or(&[]);
                 self.take_time();
                 let used = self.run_all(connection, place, bytes);
@@ -99,15 +91,15 @@ impl IoThread {
         let start = input.len();
         let room = (input.capacity() - start).clamp(READ_BYTES, MAX_READ_BYTES);
         input.resize(start + room, 0);
-        let read = connection.stream.read(input.get_mut(start..).unwrap_or(&mut []));
+        let read = connection.transport.read(input.get_mut(start..).unwrap_or(&mut []));
         match read {
             Ok(0) => {
                 input.truncate(start);
                 connection.session.closing = true;
             }
             Ok(n) => {
-                connection.readable = n == room || connection.hung_up;
-                self.lane.counters.net_in_bytes.add(n as u64);
+                connection.readable = n == room || connection.hung_up || connection.transport.has_buffered();
+                self.executor.counters.net_in_bytes.add(n as u64);
                 input.truncate(start + n);
                 self.take_time();
                 let used = self.run_all(connection, place, &input);
@@ -133,11 +125,11 @@ impl IoThread {
             }
             let limits = Limits {
                 max_bulk_len: self.config.proto_max_bulk_len,
-                authenticated: connection.session.authenticated,
+                authenticated: connection.session.is_authenticated(),
                 ..Limits::default()
             };
-            if parser.is_idle() && connection.session.authenticated {
-                let flow = self.run_ahead(connection, place, rest, &limits, &mut used);
+            if parser.is_idle() && connection.session.is_authenticated() {
+                let flow = self.run_upcoming(connection, place, rest, &limits, &mut used);
                 match flow {
                     Some(Flow::Next) => continue,
                     Some(_) => break,
@@ -156,10 +148,7 @@ impl IoThread {
                 }
                 Ok(Parsed::Empty { consumed }) => used += consumed,
                 Ok(Parsed::Command { consumed }) => {
-                    let words = parser.args(rest);
-                    let found = gate::find(words);
-                    let next = Next { words, found, located: Located::default(), among: None };
-                    let flow = self.execute(connection, place, next);
+                    let flow = self.run_one(connection, place, parser.args(rest));
                     if flow != Flow::Again {
                         used += consumed;
                     }
@@ -182,8 +171,8 @@ impl IoThread {
         used
     }
 
-    /// Runs the commands that can be looked at together, and counts their bytes; None where there is no whole one.
-    fn run_ahead(
+    /// Runs the commands that can be parsed together, and counts their bytes; None where there is no whole one.
+    fn run_upcoming(
         &mut self,
         connection: &mut Connection,
         place: usize,
@@ -191,113 +180,115 @@ impl IoThread {
         limits: &Limits,
         used: &mut usize,
     ) -> Option<Flow> {
-        let mut ahead = std::mem::take(&mut self.ahead);
-        ahead.look(&self.node, connection.session.db, bytes, limits);
+        let mut lookahead = std::mem::take(&mut self.lookahead);
+        lookahead.look(&self.node, connection.session.db, bytes, limits);
         let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
-        // Up to here each command runs on its own.
-        let mut apart = 0;
         while flow == Flow::Next && connection.takes_commands() {
-            if index >= apart {
-                let together = index..index + ahead.together_from(index);
-                apart = together.end;
-                if let Some((ran, end)) = self.run_together(connection, &ahead, together, bytes) {
-                    *used = begin + end;
-                    index += ran;
-                    apart = index;
-                    continue;
-                }
+            let Some(words) = lookahead.words(index, bytes) else { break };
+            let Some(call) = lookahead.call(index, bytes) else {
+                flow = self.run_one(connection, place, words);
+                *used = begin + lookahead.end(index);
+                index += 1;
+                continue;
+            };
+            let batch = lookahead.batch_from(index);
+            let ran = if batch.len() > 1 && may_batch(connection) {
+                let calls = batch.filter_map(|index| lookahead.call(index, bytes));
+                self.run_batch(connection, calls)
+            } else {
+                None
+            };
+            let ran = ran.unwrap_or_else(|| {
+                flow = self.execute(connection, place, call, Some((&lookahead, index, bytes)));
+                usize::from(flow != Flow::Again)
+            });
+            if ran > 0 {
+                *used = begin + lookahead.end(index + ran - 1);
+                index += ran;
             }
-            let Some((Foreseen { end, found, located, .. }, words)) = ahead.get(index, bytes) else { break };
-            let found = found.map_or_else(|| gate::find(words), Ok);
-            let next = Next { words, found, located, among: Some((&ahead, index, bytes)) };
-            flow = self.execute(connection, place, next);
-            if flow != Flow::Again {
-                *used = begin + end;
-            }
-            index += 1;
         }
-        let any = !ahead.is_empty();
+        let any = !lookahead.is_empty();
         // Long commands need long lists of words; a thread that once met one need not keep them.
-        self.ahead = if bytes.len() > READ_BYTES { Ahead::default() } else { ahead };
+        self.lookahead = if bytes.len() > READ_BYTES { Lookahead::default() } else { lookahead };
         any.then_some(flow)
     }
 
-    /// Runs commands that write the same key in one transaction; how many, and where their bytes end. None where nothing
-    /// has happened.
-    fn run_together(
-        &mut self,
-        connection: &mut Connection,
-        ahead: &Ahead,
-        together: Range<usize>,
-        bytes: &[u8],
-    ) -> Option<(usize, usize)> {
-        let start = together.start;
-        if together.len() < 2 {
+    /// Runs calls of a pipeline that write the same key in one unit; how many. None where the first of them is for
+    /// [`IoThread::execute`]: it is refused, has to wait, or goes to a worker.
+    fn run_batch<'c>(&mut self, connection: &mut Connection, calls: impl Calls<'c>) -> Option<usize> {
+        let caller = connection.session.caller();
+        let now_ms = self.now_ms;
+        if self.node.pause.holds(true, now_ms).is_some() {
             return None;
         }
-        let session = &connection.session;
-        let (db, protocol, now_ms) = (session.db, session.protocol, self.now_ms);
-        let limits = self.config.limits();
-        let calls = together.filter_map(|index| {
-            let (Foreseen { found, located, .. }, words) = ahead.get(index, bytes)?;
-            let (command, named) = found?;
-            Some(Call { command, named, words, db, protocol, now_ms, limits: &limits, located })
-        });
-        let first = calls.clone().next()?;
-        let is_ordinary = session.reply_mode == ReplyMode::On
-            && session.subscriptions.is_empty()
-            && self.node.clients.monitors() == 0
-            && self.node.pause.holds(true, now_ms).is_none()
-            && gate::admit(first.command, session, &self.config, first.words).is_ok();
-        if !is_ordinary {
-            return None;
-        }
+        let config = &*self.config;
+        let is_admitted = |call: &Call<'_>| gate::admit(call.command, &caller, config, call.words).is_ok();
+        let admitted = calls.clone().take_while(is_admitted).count();
+        let limits = config.limits();
+        let unit = Unit { caller, calls: calls.take(admitted), atomic: Atomic::No, now_ms, limits };
         let mut begin = connection.output.len();
-        let mut steps = std::mem::take(&mut self.steps);
-        let ran = self.lane.run_together(&first, calls.clone(), &mut connection.output, &mut steps);
-        let wrote = match ran {
-            Together::Apart => None,
-            Together::Replied { wrote } => Some(wrote),
+        let Outcome::Replied { wrote } = self.executor.run(&unit, On::IoThread, &mut connection.output)
+        else {
+            return None;
         };
-        if let Some(wrote) = wrote {
-            self.wrote |= wrote;
-            let now = Instant::now();
-            // What they have in common is a part of each of them.
-            let nanos = now.duration_since(self.last).as_nanos() as u64 / steps.len().max(1) as u64;
-            self.last = now;
-            for (call, Step { end, wrote }) in calls.zip(&steps) {
-                let client = &connection.session.client;
-                client.ran(call.command.id, now_ms);
-                if *wrote {
-                    connection.write_replies.push((begin, *end));
-                }
-                begin = *end;
-                let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos };
-                watch::note(&self.node, &self.config, &self.lane.counters, &ended);
+        self.wrote |= wrote;
+        let now = Instant::now();
+        let steps = &self.executor.steps;
+        // What they have in common is a part of each of them.
+        let nanos = now.duration_since(self.last).as_nanos() as u64 / steps.len().max(1) as u64;
+        self.last = now;
+        let feeds = self.node.clients.monitors() > 0;
+        for (call, step) in unit.calls.zip(steps) {
+            let client = &connection.session.client;
+            client.ran(call.command.id, now_ms);
+            if step.wrote {
+                connection.write_replies.push((begin, step.end));
             }
+            begin = step.end;
+            if feeds {
+                self.feed_monitors(connection, call.command, call.words);
+            }
+            let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos };
+            watch::note(&self.node, &self.config, &self.executor.counters, &ended);
         }
-        let ran = steps.len();
-        self.steps = steps;
-        wrote?;
-        ahead.get(start + ran.saturating_sub(1), bytes).map(|(foreseen, _)| (ran, foreseen.end))
+        // None at all where nothing is admitted.
+        (!steps.is_empty()).then_some(steps.len())
     }
 
-    fn execute(&mut self, connection: &mut Connection, place: usize, next: Next<'_>) -> Flow {
-        let Next { words, found, located, among } = next;
-        let before = connection.output.len();
-        self.command_wrote = false;
-        self.confirmed = false;
-        let (command, named) = match found {
-            Ok(found) => found,
+    /// Finds a command and runs it by itself.
+    fn run_one(&mut self, connection: &mut Connection, place: usize, words: Words<'_>) -> Flow {
+        match gate::find(words) {
+            Ok((command, named)) => {
+                let call = Call { command, named, words, located: Located::default() };
+                self.execute(connection, place, call, None)
+            }
             Err(_) if gate::is_http(words) => {
                 tracing::warn!(client = %connection.session.client.addr, "closed a connection that speaks HTTP");
                 connection.session.closing = true;
-                return Flow::Next;
+                Flow::Next
             }
-            Err(error) => return self.reject(connection, before, None, &error),
-        };
-        if let Err(error) = gate::admit(command, &connection.session, &self.config, words) {
-            return self.reject(connection, before, Some(command), &error);
+            Err(error) => self.reject(connection, None, &error),
+        }
+    }
+
+    /// Runs one call.
+    fn execute(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        call: Call<'_>,
+        among: Among<'_>,
+    ) -> Flow {
+        let Call { command, words, .. } = call;
+        let before = connection.output.len();
+        self.command_wrote = false;
+        self.confirmed = false;
+        let mut admitted = gate::admit(command, &connection.session.caller(), &self.config, words);
+        if admitted.is_ok() && connection.session.only_listens() {
+            admitted = gate::admit_listening(command);
+        }
+        if let Err(error) = admitted {
+            return self.reject(connection, Some(command), &error);
         }
         if let Some(until_ms) = self.node.pause.holds(command.spec.is_write(), self.now_ms) {
             connection.state = State::Paused;
@@ -305,25 +296,13 @@ impl IoThread {
             self.wake_at(Instant::now() + wait, place, connection.session.client.id);
             return Flow::Again;
         }
-        let unseen = |flag: Flags| command.spec.flags.has(flag);
-        if self.node.clients.monitors() > 0 && !unseen(Flags::SKIP_MONITOR) && !unseen(Flags::ADMIN) {
+        if self.node.clients.monitors() > 0 {
             self.feed_monitors(connection, command, words);
         }
         connection.session.client.ran(command.id, self.now_ms);
         let flow = match command.spec.run {
-            Run::Session(handler) => {
-                let mut cx =
-                    SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.now_ms };
-                let answer = handler(&mut cx, Args::new(words, named));
-                self.take_answer(connection, place, command, words, answer)
-            }
-            _ => {
-                let limits = self.config.limits();
-                let (db, protocol) = (connection.session.db, connection.session.protocol);
-                let now_ms = self.now_ms;
-                let call = Call { command, named, words, db, protocol, now_ms, limits: &limits, located };
-                self.run_on_keys(connection, place, call, among)
-            }
+            Run::Session(handler) => self.run_on_session(connection, place, call, handler),
+            _ => self.run_on_keys(connection, place, call, among),
         };
         let before = match connection.session.subscriptions.is_empty() {
             true => before,
@@ -347,26 +326,45 @@ impl IoThread {
         connection: &mut Connection,
         place: usize,
         call: Call<'_>,
-        among: Option<(&Ahead, usize, &[u8])>,
+        among: Among<'_>,
     ) -> Flow {
-        match self.lane.run(call, &mut connection.output) {
-            Ran::Replied { wrote } => {
+        let limits = self.config.limits();
+        let unit = Unit {
+            caller: connection.session.caller(),
+            calls: std::iter::once(call),
+            atomic: Atomic::Yes,
+            now_ms: self.now_ms,
+            limits,
+        };
+        match self.executor.run(&unit, On::IoThread, &mut connection.output) {
+            Outcome::Replied { wrote } => {
                 self.command_wrote = wrote;
                 Flow::Next
             }
-            Ran::Offload(why) => {
-                self.lane.counters.offloaded.add(1);
-                let Call { command, named, words, db, limits, .. } = call;
+            Outcome::Move(why) => {
+                self.executor.counters.offloaded.add(1);
                 // What comes behind a command whose row is on the disk is probably there as well.
-                let warm = match among {
-                    Some((ahead, index, bytes)) if why == Why::Cold => ahead.keys_from(index, bytes),
+                let load = match among {
+                    Some((lookahead, index, bytes)) if why == Why::Cold => lookahead.keys_from(index, bytes),
                     _ => OwnedArgs::default(),
                 };
-                let work = Work::Keys { named, db, limits: *limits, why, warm };
-                self.submit(connection, place, command, words, work);
+                let work = Work::Keys { named: call.named, limits, why, load };
+                self.submit(connection, place, call.command, call.words, work);
                 Flow::Stop
             }
         }
+    }
+
+    fn run_on_session(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        call: Call<'_>,
+        handler: SessionFn,
+    ) -> Flow {
+        let mut cx = SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.now_ms };
+        let answer = handler(&mut cx, call.args());
+        self.take_answer(connection, place, call.command, call.words, answer)
     }
 
     fn take_answer(
@@ -404,10 +402,10 @@ impl IoThread {
                 Flow::Stop
             }
             Err(error) => {
-                if let Some(counters) = self.lane.counters.command(command.id) {
+                if let Some(counters) = self.executor.counters.command(command.id) {
                     counters.failed.add(1);
                 }
-                write_error(&self.node, &self.lane.counters, &error, &mut connection.output);
+                write_error(&self.node, &self.executor.counters, &error, &mut connection.output);
                 Flow::Next
             }
         }
@@ -425,24 +423,19 @@ impl IoThread {
         self.workers.submit(Task {
             connection: self.connection_id(connection, place),
             client: Arc::clone(&connection.session.client),
-            protocol: connection.session.protocol,
+            caller: connection.session.caller(),
             command,
             words: words.to_owned_args(),
             work,
         });
     }
 
-    fn reject(
-        &mut self,
-        connection: &mut Connection,
-        before: usize,
-        command: Option<&Registered>,
-        error: &Error,
-    ) -> Flow {
-        if let Some(counters) = command.and_then(|c| self.lane.counters.command(c.id)) {
+    fn reject(&mut self, connection: &mut Connection, command: Option<&Registered>, error: &Error) -> Flow {
+        let before = connection.output.len();
+        if let Some(counters) = command.and_then(|c| self.executor.counters.command(c.id)) {
             counters.rejected.add(1);
         }
-        write_error(&self.node, &self.lane.counters, error, &mut connection.output);
+        write_error(&self.node, &self.executor.counters, error, &mut connection.output);
         apply_reply_mode(connection, before);
         Flow::Next
     }
@@ -457,10 +450,13 @@ impl IoThread {
             return;
         }
         let ended = Ended { command, words, client: &connection.session.client, now_ms: self.now_ms, nanos };
-        watch::note(&self.node, &self.config, &self.lane.counters, &ended);
+        watch::note(&self.node, &self.config, &self.executor.counters, &ended);
     }
 
     fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {
+        if command.spec.flags.has(Flags::SKIP_MONITOR) || command.spec.flags.has(Flags::ADMIN) {
+            return;
+        }
         let client = &connection.session.client;
         let redacted = redact::redacted(command, words);
         let words = redacted.as_ref().map_or(words, |redacted| redacted.view());
@@ -475,6 +471,12 @@ impl IoThread {
             post.feed_monitors(thread, line.clone());
         }
     }
+}
+
+/// Whether calls of this connection may be in one unit: messages come between the replies of a subscriber, and CLIENT REPLY
+/// takes single ones away.
+fn may_batch(connection: &Connection) -> bool {
+    connection.session.reply_mode == ReplyMode::On && connection.session.subscriptions.is_empty()
 }
 
 /// CLIENT REPLY: takes back what this client does not want to hear.

@@ -1,4 +1,4 @@
-//! A client's socket: TCP or unix.
+//! A client's bytes: a TCP or unix socket, and whatever stands between it and the commands.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -7,7 +7,7 @@ use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 
-pub enum Stream {
+pub enum Transport {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
@@ -15,13 +15,13 @@ pub enum Stream {
 macro_rules! either {
     ($stream:expr, $inner:ident => $call:expr) => {
         match $stream {
-            Stream::Tcp($inner) => $call,
-            Stream::Unix($inner) => $call,
+            Transport::Tcp($inner) => $call,
+            Transport::Unix($inner) => $call,
         }
     };
 }
 
-impl Stream {
+impl Transport {
     pub fn fd(&self) -> RawFd {
         either!(self, s => s.as_raw_fd())
     }
@@ -33,6 +33,20 @@ impl Stream {
     pub fn deregister(&mut self, registry: &Registry) {
         // The descriptor is closed right after; an error here changes nothing.
         let _ = either!(self, s => s.deregister(registry));
+    }
+
+    /// Whether bytes have been taken from the socket that nobody has read yet. The socket does not tell of them again.
+    pub fn has_buffered(&self) -> bool {
+        match self {
+            Transport::Tcp(_) | Transport::Unix(_) => false,
+        }
+    }
+
+    /// Whether bytes that were written are still to go to the socket.
+    pub fn wants_write(&self) -> bool {
+        match self {
+            Transport::Tcp(_) | Transport::Unix(_) => false,
+        }
     }
 
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

@@ -1,0 +1,683 @@
+//! Running a unit: locks, transaction, handler after handler, commit, effects, replies. The same code runs a unit on an I/O
+//! thread and on a worker; what differs is how long it may wait.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+
+use tarn_engine::{AnySnapshot, Error as EngineError, Wait, Write as _};
+
+use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
+use super::spec::{KeyFlags, Run};
+use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
+use crate::config::Events;
+use crate::encoding::slot;
+use crate::error::{Error, Result};
+use crate::keyspace::{
+    Effect, Effects, Env, Limits, Located, Place, ReadCx, Source, Tally, View as _, WriteCx, draws, reap,
+    stripe_of,
+};
+use crate::metrics::ThreadCounters;
+use crate::node::Node;
+
+/// Times a unit is run again because of conflicts before the client is told.
+const MAX_CONFLICTS: u32 = 64;
+/// An arena larger than this is given back after the unit.
+const ARENA_KEEP_BYTES: usize = 256 * 1024;
+/// Rows put and deleted from which on no further call of a pipeline joins: a lock is not held for long.
+pub(super) const MAX_BATCH_CHANGES: usize = 512;
+
+/// What a thread needs to run units.
+pub struct Executor {
+    pub node: Arc<Node>,
+    pub counters: Arc<ThreadCounters>,
+    /// The calls of the last unit.
+    pub steps: Vec<Step>,
+    pub contention: Contention,
+    arena: Vec<u8>,
+    /// The random number of the unit that runs.
+    random: u64,
+}
+
+/// How often units meet at their keys' locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Contention {
+    pub locked: u64,
+    /// And had to wait for it.
+    pub waited: u64,
+}
+
+/// Where a unit runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// Never waits.
+    IoThread,
+    /// To its end. Why it was moved there.
+    Worker(Why),
+}
+
+/// How long a run may wait.
+#[derive(Clone, Copy)]
+struct Allowed {
+    patience: Patience,
+    wait: Wait,
+    place: Place,
+}
+
+impl Allowed {
+    const ON_IO_THREAD: Allowed =
+        Allowed { patience: Patience::Short, wait: Wait::Never, place: Place::IoThread };
+    /// On a worker, as far as it is little work.
+    const LITTLE_WORK: Allowed =
+        Allowed { patience: Patience::Unlimited, wait: Wait::Allowed, place: Place::IoThread };
+    const ON_WORKER: Allowed =
+        Allowed { patience: Patience::Unlimited, wait: Wait::Allowed, place: Place::Worker };
+}
+
+/// What a run is given beside its context.
+struct Turn<'t> {
+    node: &'t Node,
+    counters: &'t ThreadCounters,
+    arena: &'t mut Vec<u8>,
+    wait: Wait,
+    /// Where sources are read from, if not from the transaction.
+    snapshot: Option<&'t AnySnapshot>,
+    /// Keys to be removed behind it.
+    lapsed: &'t mut Lapsed,
+}
+
+/// Keys whose time had come, by database.
+type Lapsed = Vec<(u16, Box<[u8]>)>;
+
+/// Where replies go, and what is noted of each.
+struct Replies<'r> {
+    out: &'r mut Vec<u8>,
+    begin: usize,
+    steps: &'r mut Vec<Step>,
+}
+
+impl Replies<'_> {
+    fn clear(&mut self) {
+        self.out.truncate(self.begin);
+        self.steps.clear();
+    }
+
+    #[inline]
+    fn done(&mut self, wrote: bool) {
+        self.steps.push(Step { end: self.out.len(), wrote, failed: false });
+    }
+
+    fn refuse(&mut self, error: &Error) {
+        tarn_resp::encode::error_bytes(self.out, &error.wire());
+        self.steps.push(Step { end: self.out.len(), wrote: false, failed: true });
+    }
+}
+
+impl Executor {
+    pub fn new(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Executor {
+        let random = RandomState::new().hash_one(node.started_ms);
+        Executor {
+            node,
+            counters,
+            steps: Vec::new(),
+            contention: Contention::default(),
+            arena: Vec::new(),
+            random,
+        }
+    }
+
+    /// For work of the server that is not counted.
+    pub fn uncounted(node: &Arc<Node>) -> Executor {
+        Executor::new(Arc::clone(node), Arc::default())
+    }
+
+    /// Runs a unit. Replies are appended to `out`; [`Executor::steps`] says of which calls, from the first on.
+    #[inline]
+    pub fn run<'c>(&mut self, unit: &Unit<impl Calls<'c>>, on: On, out: &mut Vec<u8>) -> Outcome {
+        self.draw();
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        let begin = out.len();
+        let mut replies = Replies { out, begin, steps: &mut steps };
+        let outcome = match on {
+            On::IoThread if unit.is_long() => Outcome::Move(Why::Heavy),
+            On::IoThread => self.attempt(unit, Allowed::ON_IO_THREAD, &mut replies),
+            On::Worker(why) => self.run_to_end(unit, why, &mut replies),
+        };
+        if steps.iter().any(|step| step.failed) {
+            self.count_errors(unit, &steps, begin, out);
+        }
+        self.steps = steps;
+        if self.arena.capacity() > ARENA_KEEP_BYTES {
+            self.arena = Vec::new();
+        }
+        outcome
+    }
+
+    /// Runs something of the server's own, not a client's call, in a transaction: under the stripes given, with commit
+    /// and retry.
+    pub fn transact<T>(
+        &mut self,
+        stripes: &StripeSet,
+        db: u16,
+        work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.transact_at(self.node.clock.now_ms(), stripes, db, work)
+    }
+
+    /// As [`Executor::transact`], reading only and without locks.
+    pub fn look<T>(&mut self, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
+        self.look_at(self.node.clock.now_ms(), db, work)
+    }
+
+    /// Tests own the time.
+    pub(crate) fn transact_at<T>(
+        &mut self,
+        now_ms: u64,
+        stripes: &StripeSet,
+        db: u16,
+        work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.draw();
+        let Executor { node, counters, arena, random, .. } = self;
+        let wanted = LockSet::of(*stripes, Mode::Exclusive);
+        let _held = node.locks.many(&wanted, Patience::Unlimited);
+        let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
+        let mut turn =
+            Turn { node, counters, arena, wait: Wait::Allowed, snapshot: None, lapsed: &mut Vec::new() };
+        let (value, wrote) = turn.write(env, work)?;
+        counters.writes.add(u64::from(wrote));
+        Ok(value)
+    }
+
+    pub(crate) fn look_at<T>(
+        &mut self,
+        now_ms: u64,
+        db: u16,
+        work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.draw();
+        let Executor { node, arena, random, .. } = self;
+        arena.clear();
+        let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
+        work(&mut ReadCx::new(env, Source::Live(node.engine.begin_read(Wait::Allowed)), arena))
+    }
+
+    /// A new random number for the unit that runs next.
+    #[inline]
+    fn draw(&mut self) {
+        self.random = draws(self.random).next().unwrap_or_default();
+    }
+
+    fn run_to_end<'c>(
+        &mut self,
+        unit: &Unit<impl Calls<'c>>,
+        why: Why,
+        replies: &mut Replies<'_>,
+    ) -> Outcome {
+        // What is cold or contended may turn out to be much work as well: it is run as on an I/O thread first.
+        let outcome = match why {
+            Why::Heavy => Outcome::Move(Why::Heavy),
+            Why::Cold => match self.load(unit) {
+                Ok(()) => self.attempt(unit, Allowed::LITTLE_WORK, replies),
+                Err(why) => Outcome::Move(why),
+            },
+            Why::Contended => self.attempt(unit, Allowed::LITTLE_WORK, replies),
+        };
+        let outcome = match (outcome, unit.single()) {
+            (Outcome::Replied { .. }, _) => outcome,
+            (Outcome::Move(_), Some(call)) => self.run_heavy(unit, call, replies),
+            (Outcome::Move(_), None) => self.attempt(unit, Allowed::ON_WORKER, replies),
+        };
+        if let Outcome::Move(_) = outcome {
+            // There is no place where it could wait longer.
+            let error = Error::Engine(EngineError::NotResident);
+            unit.calls.clone().for_each(|_| replies.refuse(&error));
+            return Outcome::Replied { wrote: false };
+        }
+        outcome
+    }
+
+    /// Reads the rows a unit needs into memory without holding its locks, so that the run under the locks is short.
+    /// Handlers are pure until commit, so running one for its reads alone changes nothing. What fails fails again under
+    /// the locks, where it is reported.
+    fn load<'c>(&mut self, unit: &Unit<impl Calls<'c>>) -> Result<(), Why> {
+        let Executor { node, arena, random, .. } = self;
+        let Ok(env) = node.env(unit.caller.db, unit.now_ms, &unit.limits, Place::IoThread, *random) else {
+            return Ok(());
+        };
+        arena.clear();
+        let txn = node.engine.begin_write(Wait::Allowed);
+        let mut cx = WriteCx::new(env, txn, None, None, arena);
+        let mut random = *random;
+        for call in unit.calls.clone() {
+            cx.begin_call(Located::default(), random);
+            random = next_random(random);
+            if let Err(Error::Offload) = call.write(&mut cx) {
+                return Err(Why::Heavy);
+            }
+        }
+        Ok(())
+    }
+
+    /// One run under the unit's locks.
+    #[inline]
+    fn attempt<'c>(
+        &mut self,
+        unit: &Unit<impl Calls<'c>>,
+        allowed: Allowed,
+        replies: &mut Replies<'_>,
+    ) -> Outcome {
+        let mut lapsed = Vec::new();
+        let ran = self.run_locked(unit, allowed, replies, &mut lapsed);
+        self.conclude(ran, replies, lapsed, allowed)
+    }
+
+    #[inline]
+    fn run_locked<'c>(
+        &mut self,
+        unit: &Unit<impl Calls<'c>>,
+        allowed: Allowed,
+        replies: &mut Replies<'_>,
+        lapsed: &mut Lapsed,
+    ) -> Result<Option<bool>> {
+        let Executor { node, counters, arena, random, contention, .. } = self;
+        let locked = node.lock(unit, allowed.patience);
+        contention.locked += 1;
+        contention.waited += u64::from(locked.as_ref().is_none_or(|locked| locked.held.waited()));
+        let Some(Locked { held: _held, located, writes }) = locked else { return Ok(None) };
+        // Under the locks: whoever changes the databases' numbers holds all of them.
+        let env = node.env(unit.caller.db, unit.now_ms, &unit.limits, allowed.place, *random)?;
+        let mut turn = Turn { node, counters, arena, wait: allowed.wait, snapshot: None, lapsed };
+        if writes {
+            return turn.write_calls(env, unit, located, replies).map(Some);
+        }
+        let source = Source::Live(node.engine.begin_read(allowed.wait));
+        turn.read_calls(env, source, unit, located, replies).map(Some)
+    }
+
+    /// Much work of one call: on snapshots as far as that goes, so that locks are held for as short as can be.
+    fn run_heavy<'c>(
+        &mut self,
+        unit: &Unit<impl Calls<'c>>,
+        call: Call<'c>,
+        replies: &mut Replies<'_>,
+    ) -> Outcome {
+        let reads_sources = match call.run() {
+            Run::Read(_) => false,
+            Run::Write(_) if call.command.spec.reads_sources => true,
+            _ => return self.attempt(unit, Allowed::ON_WORKER, replies),
+        };
+        let mut lapsed = Vec::new();
+        let ran = self.run_from_snapshot(unit, &call, reads_sources, replies, &mut lapsed);
+        self.conclude(ran, replies, lapsed, Allowed::ON_WORKER)
+    }
+
+    fn run_from_snapshot<'c>(
+        &mut self,
+        unit: &Unit<impl Calls<'c>>,
+        call: &Call<'c>,
+        reads_sources: bool,
+        replies: &mut Replies<'_>,
+        lapsed: &mut Lapsed,
+    ) -> Result<Option<bool>> {
+        let Executor { node, counters, arena, random, .. } = self;
+        let locked = node.lock(unit, Patience::Unlimited);
+        let Some(Locked { mut held, located, .. }) = locked else { return Ok(None) };
+        let env = node.env(unit.caller.db, unit.now_ms, &unit.limits, Place::Worker, *random)?;
+        let snapshot = node.engine.snapshot()?;
+        let wait = Wait::Allowed;
+        let mut turn = Turn { node, counters, arena, wait, snapshot: Some(&snapshot), lapsed };
+        if reads_sources {
+            // The locks of what it only reads are held until it has a snapshot of them.
+            held.keep_only(&written_stripes(call));
+            return turn.write_calls(env, unit, located, replies).map(Some);
+        }
+        drop(held);
+        turn.read_calls(env, Source::Snapshot(&snapshot), unit, located, replies).map(Some)
+    }
+
+    /// What became of a run: its replies are whole, or none of them is there. `ran` says whether it wrote; it is None where
+    /// a lock could not be had.
+    #[inline]
+    fn conclude(
+        &mut self,
+        ran: Result<Option<bool>>,
+        replies: &mut Replies<'_>,
+        lapsed: Lapsed,
+        allowed: Allowed,
+    ) -> Outcome {
+        let wrote = match ran {
+            Ok(Some(wrote)) => wrote,
+            Ok(None) => return Outcome::Move(Why::Contended),
+            Err(error) => {
+                replies.clear();
+                match error {
+                    Error::Offload => return Outcome::Move(Why::Heavy),
+                    Error::Engine(EngineError::NotResident) => return Outcome::Move(Why::Cold),
+                    error => replies.refuse(&error),
+                }
+                false
+            }
+        };
+        let reaped = !lapsed.is_empty() && self.reap(lapsed, allowed);
+        Outcome::Replied { wrote: wrote | reaped }
+    }
+
+    /// Removes keys that a unit met although their time had come. Whether anything was written.
+    #[cold]
+    fn reap(&mut self, lapsed: Lapsed, allowed: Allowed) -> bool {
+        let Executor { node, counters, arena, random, .. } = self;
+        let mut wrote = false;
+        for (db, key) in lapsed {
+            let wanted = LockSet::of(StripeSet::of(&key), Mode::Exclusive);
+            let Some(_held) = node.locks.many(&wanted, allowed.patience) else { continue };
+            let now_ms = node.clock.now_ms();
+            let Ok(env) = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random) else { continue };
+            // What fails here is the sweeper's.
+            let (wait, lapsed) = (allowed.wait, &mut Vec::new());
+            let mut turn = Turn { node, counters, arena, wait, snapshot: None, lapsed };
+            let reaped = turn.write(env, |cx| reap::reap_met(cx, &key));
+            let reaped = reaped.is_ok_and(|(_, dirty)| dirty);
+            counters.writes.add(u64::from(reaped));
+            wrote |= reaped;
+        }
+        wrote
+    }
+
+    #[cold]
+    fn count_errors<'c>(&self, unit: &Unit<impl Calls<'c>>, steps: &[Step], begin: usize, out: &[u8]) {
+        let mut start = begin;
+        for (call, step) in unit.calls.clone().zip(steps) {
+            if step.failed {
+                if let Some(counters) = self.counters.command(call.command.id) {
+                    counters.failed.add(1);
+                }
+                let words = out.get(start + 1..step.end).unwrap_or_default();
+                count_error(&self.node, &self.counters, words);
+            }
+            start = step.end;
+        }
+    }
+}
+
+fn next_random(random: u64) -> u64 {
+    draws(random).next().unwrap_or_default()
+}
+
+impl Turn<'_> {
+    /// The calls of a unit of which none writes.
+    #[inline]
+    fn read_calls<'c>(
+        &mut self,
+        env: Env<'_>,
+        source: Source<'_>,
+        unit: &Unit<impl Calls<'c>>,
+        located: Located,
+        replies: &mut Replies<'_>,
+    ) -> Result<bool> {
+        let mut cx = ReadCx::new(env, source, self.arena);
+        let mut random = env.random;
+        for (place, call) in unit.calls.clone().enumerate() {
+            cx.begin_call(if place == 0 { located } else { call.located }, random);
+            random = next_random(random);
+            let before = *cx.tally();
+            match call.read(&mut cx) {
+                Ok(reply) => {
+                    reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
+                    replies.done(false);
+                }
+                Err(error) if error.wants_worker() => return Err(error),
+                Err(error) => {
+                    *cx.tally() = before;
+                    replies.refuse(&error);
+                }
+            }
+        }
+        let (tally, effects) = cx.finish();
+        finish(self.node, self.counters, env, effects, tally, self.lapsed);
+        Ok(false)
+    }
+
+    /// The calls of a unit that writes. Whether anything was written.
+    #[inline]
+    fn write_calls<'c>(
+        &mut self,
+        env: Env<'_>,
+        unit: &Unit<impl Calls<'c>>,
+        located: Located,
+        replies: &mut Replies<'_>,
+    ) -> Result<bool> {
+        let protocol = unit.caller.protocol;
+        if let Some(call) = unit.single() {
+            let written = self.write(env, |cx| {
+                cx.begin_call(located, env.random);
+                replies.clear();
+                let reply = call.write(cx)?;
+                reply.write_out(protocol, cx.arena(), replies.out);
+                Ok(())
+            });
+            let ((), wrote) = written?;
+            replies.done(wrote);
+            self.counters.writes.add(u64::from(wrote));
+            return Ok(wrote);
+        }
+        let written = self.write(env, |cx| {
+            replies.clear();
+            let (mut random, mut changes) = (env.random, 0);
+            for call in unit.calls.clone() {
+                let mark = cx.mark();
+                cx.begin_call(call.located, random);
+                random = next_random(random);
+                match call.write(cx) {
+                    Ok(reply) => {
+                        reply.write_out(protocol, cx.arena(), replies.out);
+                        replies.done(cx.changes() > changes);
+                        changes = cx.changes();
+                    }
+                    // Not the call's own fault.
+                    Err(error) if error.wants_worker() || matches!(error, Error::Engine(_)) => {
+                        if unit.atomic == Atomic::Yes || replies.steps.is_empty() {
+                            return Err(error);
+                        }
+                        cx.undo(mark);
+                        break;
+                    }
+                    Err(error) => {
+                        cx.undo(mark);
+                        replies.refuse(&error);
+                    }
+                }
+                if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        match written {
+            Ok(((), wrote)) => {
+                self.counters.writes.add(replies.steps.iter().filter(|step| step.wrote).count() as u64);
+                Ok(wrote)
+            }
+            Err(error) if error.wants_worker() => Err(error),
+            // It may have been committed all the same, so that nothing may run again.
+            Err(error) => {
+                let ran = match unit.atomic {
+                    Atomic::Yes => unit.calls.clone().count(),
+                    Atomic::No => replies.steps.len().max(1),
+                };
+                replies.clear();
+                (0..ran).for_each(|_| replies.refuse(&error));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written.
+    #[inline]
+    fn write<T>(
+        &mut self,
+        env: Env<'_>,
+        mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+    ) -> Result<(T, bool)> {
+        let mut conflicts = 0;
+        loop {
+            self.arena.clear();
+            let txn = self.node.engine.begin_write(self.wait);
+            let mut cx = WriteCx::new(env, txn, Some(&self.node.engine), self.snapshot, self.arena);
+            let worked = work(&mut cx);
+            // Versions are not live before the commit, so they are kept until after it.
+            let (txn, mut effects, _building, tally) = cx.finish();
+            let value = match worked {
+                Ok(value) => value,
+                // What is built aside commits too.
+                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => {
+                    conflicts += 1;
+                    continue;
+                }
+                // It will run again.
+                Err(error) if error.wants_worker() => return Err(error),
+                Err(error) => {
+                    effects.refuse_from(0);
+                    finish(self.node, self.counters, env, effects, Tally::default(), self.lapsed);
+                    return Err(error);
+                }
+            };
+            let dirty = txn.is_dirty();
+            let committed = match dirty {
+                false => Ok(()),
+                true if !effects.tells() => txn.commit().map(|_| ()),
+                true => {
+                    let list = std::mem::take(&mut effects.list);
+                    let left = self.node.commit_and_tell(env.events, list, || txn.commit());
+                    left.map(|left| effects.list = left)
+                }
+            };
+            match committed {
+                Ok(()) => {
+                    finish(self.node, self.counters, env, effects, tally, self.lapsed);
+                    return Ok((value, dirty));
+                }
+                Err(EngineError::Conflict) if conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// What must happen once a transaction is committed, under its locks.
+#[inline]
+fn finish(
+    node: &Node,
+    counters: &ThreadCounters,
+    env: Env<'_>,
+    effects: Effects,
+    tally: Tally,
+    lapsed: &mut Lapsed,
+) {
+    if !effects.is_empty() {
+        *lapsed = effects.lapsed;
+        carry_out(node, env.events, effects.list);
+    }
+    if tally != Tally::default() {
+        counters.hits.add(u64::from(tally.hits));
+        counters.misses.add(u64::from(tally.misses));
+        counters.expired.add(u64::from(tally.expired));
+        if tally.expired_fields != 0 {
+            node.keyspace.fields.expired_passively(env.db.logical, u64::from(tally.expired_fields));
+        }
+    }
+}
+
+/// The effects that are not told with the commit.
+#[cold]
+fn carry_out(node: &Node, events: Events, list: Vec<Effect>) {
+    let mut told = Vec::new();
+    for effect in list {
+        match effect {
+            Effect::Renumber(db) => node.keyspace.databases.apply(&[db]),
+            Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
+            Effect::Tell(_) => told.push(effect),
+        }
+    }
+    if !told.is_empty() {
+        node.tell_without_commit(events, told);
+    }
+}
+
+/// The locks of a unit.
+struct Locked<'n> {
+    held: Held<'n>,
+    /// The key of its first call, if it has one key.
+    located: Located,
+    writes: bool,
+}
+
+impl Node {
+    #[inline]
+    fn env<'a>(
+        &'a self,
+        db: u16,
+        now_ms: u64,
+        limits: &'a Limits,
+        place: Place,
+        random: u64,
+    ) -> Result<Env<'a>> {
+        Ok(Env {
+            keyspace: &self.keyspace,
+            db: self.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?,
+            now_ms,
+            place,
+            located: Located::default(),
+            limits,
+            random,
+            cluster_enabled: self.cluster_enabled,
+            events: self.pubsub.to_note(),
+            sorts_fields: self.keyspace.fields.sorts(),
+        })
+    }
+
+    /// Locks the stripes of all keys of a unit at once; None when patience ends.
+    #[inline]
+    fn lock<'c>(&self, unit: &Unit<impl Calls<'c>>, patience: Patience) -> Option<Locked<'_>> {
+        if let Some(call) = unit.single()
+            && !call.command.spec.locks_everything
+            && let Some(at) = call.command.spec.keys.single()
+        {
+            let key = call.words.get(at).unwrap_or(&[]);
+            let known = call.located.is(key);
+            let located = if known { call.located } else { Located::new(self.keyspace.seed, key) };
+            let mode = call.mode();
+            let held = self.locks.one(stripe_of(located.slot), mode, patience)?;
+            return Some(Locked { held, located, writes: mode == Mode::Exclusive });
+        }
+        let (wanted, writes) = unit.locks();
+        let located = unit.calls.clone().next().map(|call| call.located).unwrap_or_default();
+        let held = self.locks.many(&wanted, patience)?;
+        Some(Locked { held, located, writes })
+    }
+}
+
+/// The stripes of the keys that a call changes.
+fn written_stripes(call: &Call<'_>) -> StripeSet {
+    let mut written = StripeSet::default();
+    for (at, spec) in call.command.spec.keys.positions(call.words) {
+        if !spec.flags.has(KeyFlags::RO) {
+            written.insert(stripe_of(slot::of(call.words.get(at).unwrap_or(&[]))));
+        }
+    }
+    written
+}
+
+/// Counts an error reply by its first word.
+fn count_error(node: &Node, counters: &ThreadCounters, words: &[u8]) {
+    let code = words.split(|byte| matches!(byte, b' ' | b'\r')).next().unwrap_or_default();
+    node.metrics.count_error(std::str::from_utf8(code).unwrap_or("ERR"));
+    counters.error_replies.add(1);
+}
+
+/// Writes an error reply and counts it.
+pub fn write_error(node: &Node, counters: &ThreadCounters, error: &Error, out: &mut Vec<u8>) {
+    let words = error.wire();
+    count_error(node, counters, &words);
+    tarn_resp::encode::error_bytes(out, &words);
+}

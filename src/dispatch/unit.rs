@@ -1,0 +1,340 @@
+//! The unit of execution: calls of one caller in one transaction. A plain command is a unit of one call, commands of a
+//! pipeline that stay with one key are a unit of several. All of them are run by [`super::executor::Executor::run`].
+
+use tarn_resp::Args as Words;
+
+use super::args::Args;
+use super::caller::Caller;
+use super::locks::{LockSet, Mode, StripeSet};
+use super::registry::Registered;
+use super::spec::Run;
+use crate::encoding::slot;
+use crate::error::{Error, Result};
+use crate::keyspace::{Limits, Located, ReadCx, WriteCx, stripe_of};
+use crate::reply::Reply;
+
+/// A command with its words.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub command: &'static Registered,
+    /// How many of the words name the command.
+    pub named: usize,
+    pub words: Words<'a>,
+    /// Its key, where that was looked at before.
+    pub located: Located,
+}
+
+/// Calls in the order in which they run.
+pub trait Calls<'a>: Iterator<Item = Call<'a>> + Clone {}
+
+impl<'a, C: Iterator<Item = Call<'a>> + Clone> Calls<'a> for C {}
+
+/// Whether all calls of a unit have to be in one transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atomic {
+    /// All or none.
+    Yes,
+    /// They only came together. A call that must go elsewhere ends the unit before it.
+    No,
+}
+
+/// One or more calls of one caller.
+pub struct Unit<C> {
+    pub caller: Caller,
+    pub calls: C,
+    pub atomic: Atomic,
+    /// The moment they all run at.
+    pub now_ms: u64,
+    pub limits: Limits,
+}
+
+/// Why a unit has to go to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A row is not in memory.
+    Cold,
+    /// It is much work.
+    Heavy,
+    /// Somebody holds a lock for long.
+    Contended,
+}
+
+/// What became of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The replies are in the buffer; [`super::executor::Executor::steps`] says of which calls.
+    Replied { wrote: bool },
+    /// Nothing has happened; a worker must do it.
+    Move(Why),
+}
+
+/// One of the calls has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Where its reply ends.
+    pub end: usize,
+    pub wrote: bool,
+    /// The reply is an error.
+    pub failed: bool,
+}
+
+impl<'a> Call<'a> {
+    #[inline]
+    pub(super) fn run(&self) -> Run {
+        self.command.spec.run_of(self.words)
+    }
+
+    #[inline]
+    pub fn args(&self) -> Args<'a> {
+        Args::new(self.words, self.named)
+    }
+
+    #[inline]
+    pub(super) fn mode(&self) -> Mode {
+        if matches!(self.run(), Run::Write(_)) { Mode::Exclusive } else { Mode::Shared }
+    }
+
+    pub(super) fn read(&self, cx: &mut ReadCx<'_>) -> Result<Reply> {
+        match self.run() {
+            Run::Read(handler) => handler(cx, self.args()),
+            _ => Err(Error::Damaged("a command without a handler")),
+        }
+    }
+
+    /// In a transaction that may write.
+    #[inline]
+    pub(super) fn write(&self, cx: &mut WriteCx<'_>) -> Result<Reply> {
+        match self.run() {
+            Run::Write(handler) => handler(cx, self.args()),
+            _ => cx.reading(|cx| self.read(cx)),
+        }
+    }
+
+    /// Adds what it locks.
+    fn lock(&self, wanted: &mut LockSet) {
+        let (spec, mode) = (self.command.spec, self.mode());
+        if spec.locks_everything {
+            *wanted.set(mode) = StripeSet::ALL;
+            return;
+        }
+        for (at, _) in spec.keys.positions(self.words) {
+            let key = self.words.get(at).unwrap_or(&[]);
+            let slot = if self.located.is(key) { self.located.slot } else { slot::of(key) };
+            wanted.set(mode).insert(stripe_of(slot));
+        }
+    }
+}
+
+impl<C> Unit<C> {
+    /// The only call, if there is one.
+    #[inline]
+    pub(super) fn single<'a>(&self) -> Option<Call<'a>>
+    where
+        C: Calls<'a>,
+    {
+        let mut calls = self.calls.clone();
+        let first = calls.next()?;
+        calls.next().is_none().then_some(first)
+    }
+
+    /// Whether a call of it always goes to a worker.
+    #[inline]
+    pub(super) fn is_long<'a>(&self) -> bool
+    where
+        C: Calls<'a>,
+    {
+        self.calls.clone().any(|call| call.command.spec.long)
+    }
+
+    /// What all its calls lock, and whether any of them writes.
+    pub(super) fn locks<'a>(&self) -> (LockSet, bool)
+    where
+        C: Calls<'a>,
+    {
+        let (mut wanted, mut writes) = (LockSet::default(), false);
+        for call in self.calls.clone() {
+            call.lock(&mut wanted);
+            writes |= call.mode() == Mode::Exclusive;
+        }
+        (wanted, writes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarn_engine::AnyEngine;
+    use tarn_engine::memory::{Call as EngineCall, Fault, Faults};
+    use tarn_resp::OwnedArgs;
+    use tarn_resp::decode;
+
+    use super::Atomic;
+    use crate::dispatch::executor::MAX_BATCH_CHANGES;
+    use crate::dispatch::registry::registry;
+    use crate::pubsub::{Item, Queue};
+    use crate::testkit::Kit;
+
+    /// The replies, parted by ` | `; None where a worker has to do it.
+    fn batch(kit: &mut Kit, line: &str) -> Option<String> {
+        unit(kit, line, Atomic::No)
+    }
+
+    fn unit(kit: &mut Kit, line: &str, atomic: Atomic) -> Option<String> {
+        let commands: Vec<OwnedArgs> =
+            line.split(" | ").map(|command| command.split(' ').collect()).collect();
+        let bytes = kit.unit(&commands, atomic)?;
+        let (replies, used) = decode::all(&bytes).unwrap();
+        assert_eq!(used, bytes.len());
+        Some(replies.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | "))
+    }
+
+    fn fail_next_commit(kit: &Kit, fault: Fault) {
+        let AnyEngine::Memory(engine) = &kit.node.engine else { panic!("the engine in memory") };
+        engine.set_faults(Faults::none().then(EngineCall::Commit, 0, fault));
+    }
+
+    fn writes(kit: &Kit) -> u64 {
+        kit.executor.counters.writes.get()
+    }
+
+    #[test]
+    fn each_sees_what_those_before_it_did() {
+        let mut kit = Kit::new();
+        for (line, replies) in [
+            (
+                "RPUSH l a b | LPUSH l c | RPOP l | LPOP l | LPOP l | LPOP l",
+                ":2 | :3 | \"b\" | \"c\" | \"a\" | nil",
+            ),
+            ("RPUSH l a | RPOP l | RPUSH l b c", ":1 | \"a\" | :2"),
+            ("HSET h f 1 | HINCRBY h f 2 | HDEL h f | HSETNX h f 3 | HSET h g 4", ":1 | :3 | :1 | :1 | :1"),
+            ("SADD s a b | SADD s a | SREM s b c | SADD s b", ":2 | :0 | :1 | :1"),
+            ("ZADD z 1 a | ZINCRBY z 2 a | ZADD z XX GT 1 a | ZREM z a b", ":1 | \"3\" | :0 | :1"),
+            ("INCR n | INCRBY n 5 | DECR n", ":1 | :6 | :5"),
+            ("EXPIRE n 100 | PERSIST n | PERSIST n", ":1 | :1 | :0"),
+        ] {
+            assert_eq!(batch(&mut kit, line).as_deref(), Some(replies), "{line}");
+        }
+        assert_eq!(
+            kit.run("LRANGE l 0 -1 | HGETALL h | SMEMBERS s | EXISTS z | GET n"),
+            "[\"b\" \"c\"] | [\"f\" \"3\" \"g\" \"4\"] | [\"a\" \"b\"] | :0 | \"5\""
+        );
+    }
+
+    #[test]
+    fn those_that_write_are_counted() {
+        let mut kit = Kit::new();
+        let before = writes(&kit);
+        assert_eq!(batch(&mut kit, "SADD s a | SADD s a | SADD s b").as_deref(), Some(":1 | :0 | :1"));
+        assert_eq!(writes(&kit), before + 2);
+        assert_eq!(batch(&mut kit, "SREM s x | SREM s y").as_deref(), Some(":0 | :0"));
+        assert_eq!(writes(&kit), before + 2);
+    }
+
+    #[test]
+    fn a_refused_call_leaves_nothing_and_the_others_stand() {
+        let mut kit = Kit::new();
+        kit.run("SET text x | SADD s a b c");
+        for (line, replies) in [
+            ("LPUSH text a | INCR text | APPEND text y", "-WRONGTYPE | -ERR | :2"),
+            ("INCR n | INCRBY n x | INCR n", ":1 | -ERR | :2"),
+            ("SADD s d | HSET s f v | SADD s e", ":1 | -WRONGTYPE | :1"),
+            ("RPUSH l a b | LINSERT l BEFORE b x | LSET l 9 z | LPOP l", ":2 | :3 | -ERR | \"a\""),
+        ] {
+            let found = batch(&mut kit, line).unwrap();
+            let short: Vec<&str> = found
+                .split(" | ")
+                .map(|reply| if reply.starts_with('-') { reply.split(' ').next().unwrap() } else { reply })
+                .collect();
+            assert_eq!(short.join(" | "), replies, "{line}");
+        }
+        assert_eq!(
+            kit.run("GET text | SCARD s | GET n | LRANGE l 0 -1"),
+            "\"xy\" | :5 | \"2\" | [\"x\" \"b\"]"
+        );
+        assert_eq!(kit.run("INFO errorstats").matches("errorstat_WRONGTYPE:count=2").count(), 1);
+    }
+
+    #[test]
+    fn scans_ranks_and_picks_see_what_was_put() {
+        let mut kit = Kit::new();
+        for (line, replies) in [
+            ("SADD s a | SPOP s | SCARD s", ":1 | \"a\" | :0"),
+            ("SADD s a b | SREM s a | SRANDMEMBER s | SMEMBERS s", ":2 | :1 | \"b\" | [\"b\"]"),
+            (
+                "ZADD z 1 a 2 b 3 c | ZPOPMIN z | ZRANK z c | ZRANGE z 0 -1",
+                ":3 | [\"a\" \"1\"] | :1 | [\"b\" \"c\"]",
+            ),
+            ("HSET h f 1 | HGETALL h | HDEL h f | EXISTS h", ":1 | [\"f\" \"1\"] | :1 | :0"),
+            ("RPUSH l a b c | LREM l 1 b | LRANGE l 0 -1", ":3 | :1 | [\"a\" \"c\"]"),
+            (
+                "SET a 1 | COPY a b | GET b | RENAME b c | MGET a b c",
+                "+OK | :1 | \"1\" | +OK | [\"1\" nil \"1\"]",
+            ),
+            ("SADD x 1 2 | SADD y 2 3 | SINTERSTORE d x y | SMEMBERS d", ":2 | :2 | :1 | [\"2\"]"),
+        ] {
+            assert_eq!(unit(&mut kit, line, Atomic::Yes).as_deref(), Some(replies), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_atomic_unit_is_all_or_nothing_and_others_end_before_what_must_move() {
+        let mut kit = Kit::new();
+        let many: String = (0..2_000).map(|n| format!(" m{n}")).collect();
+        let line = format!("INCR n | SADD s{many}");
+        assert_eq!(unit(&mut kit, &line, Atomic::Yes), None);
+        assert_eq!(kit.run("EXISTS n s"), ":0");
+        assert_eq!(batch(&mut kit, &line).as_deref(), Some(":1"));
+        assert_eq!(kit.run("GET n | EXISTS s"), "\"1\" | :0");
+        // A conflict runs it again, and nobody hears of it.
+        fail_next_commit(&kit, Fault::Conflict);
+        assert_eq!(unit(&mut kit, "INCR n | INCR n", Atomic::Yes).as_deref(), Some(":2 | :3"));
+    }
+
+    #[test]
+    fn no_transaction_is_long() {
+        let mut kit = Kit::new();
+        let members: Vec<String> = (0..MAX_BATCH_CHANGES - 100).map(|member| member.to_string()).collect();
+        let many = |key: &str| {
+            format!("SADD s {}", members.iter().map(|m| format!("{key}{m} ")).collect::<String>())
+        };
+        let line = format!("{}| {}| SADD s x", many("a"), many("b"));
+        let count = members.len();
+        assert_eq!(batch(&mut kit, &line).as_deref(), Some(&*format!(":{count} | :{count}")));
+        assert_eq!(kit.run("SCARD s"), format!(":{}", 2 * count));
+    }
+
+    #[test]
+    fn where_the_outcome_is_unknown_nothing_runs_again() {
+        for (fault, left) in [(Fault::UnknownApplied, "\"2\""), (Fault::UnknownLost, "nil")] {
+            let mut kit = Kit::new();
+            fail_next_commit(&kit, fault);
+            let replies = batch(&mut kit, "INCR n | INCR n").unwrap();
+            assert_eq!(replies.matches("UNKNOWNOUTCOME").count(), 2, "{replies}");
+            assert_eq!(kit.run("GET n"), left);
+            assert_eq!(kit.run("INFO errorstats").matches("errorstat_UNKNOWNOUTCOME:count=2").count(), 1);
+        }
+    }
+
+    #[test]
+    fn events_of_all_calls_are_told_with_the_one_commit() {
+        let mut kit = Kit::with(&[("notify-keyspace-events", "KEA")]);
+        kit.run("SUBSCRIBE __keyevent@0__:incrby");
+        let replies = batch(&mut kit, "INCR n | INCRBY n x | INCR n");
+        assert_eq!(replies.as_deref(), Some(":1 | -ERR value is not an integer or out of range | :2"));
+        let mut queue = Queue::default();
+        kit.node.pubsub.take(0, &mut queue);
+        let items = queue.take_items();
+        let [Item::Run(run)] = &items[..] else { panic!("one commit: {}", items.len()) };
+        assert_eq!(queue.messages(run).count(), 2, "the refused one has done nothing");
+    }
+
+    #[test]
+    fn only_little_work_on_one_key_batches() {
+        let batches = |name: &str| registry().find(name.as_bytes()).unwrap().batches;
+        for name in ["lpush", "rpop", "hset", "hdel", "sadd", "spop", "zadd", "incr", "expire"] {
+            assert!(batches(name), "{name}");
+        }
+        for name in ["get", "del", "zpopmin", "lrem", "sinterstore", "flushall", "smove", "ping", "sort"] {
+            assert!(!batches(name), "{name}");
+        }
+    }
+}

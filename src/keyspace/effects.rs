@@ -1,0 +1,83 @@
+//! What must happen once a transaction is committed. A run notes it in order; what a failed or repeated run has noted is
+//! dropped with it. [`crate::dispatch::effects`] carries it out, in the order of the commits.
+
+use super::context::Db;
+use super::events::{Event, Note};
+use super::garbage::Dead;
+
+#[derive(Debug)]
+pub enum Effect {
+    /// Subscribers hear of it.
+    Tell(Note),
+    /// A database has a new physical number.
+    Renumber(Db),
+    /// The rows of a collection are garbage.
+    Dead(Dead),
+}
+
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// In the order in which they were noted.
+    pub list: Vec<Effect>,
+    /// Keys that were read, or would have been, if their time had not come: to be removed by whoever may write.
+    pub lapsed: Vec<(u16, Box<[u8]>)>,
+}
+
+impl Effects {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.lapsed.is_empty()
+    }
+
+    /// Whether subscribers are to hear of anything.
+    #[inline]
+    pub fn tells(&self) -> bool {
+        self.list.iter().any(|effect| matches!(effect, Effect::Tell(_)))
+    }
+
+    /// The call that noted them, from this place on, was refused in the end. What remains: keys that were looked for were
+    /// not there, and those whose time had come are still to be removed.
+    pub fn refuse_from(&mut self, first: usize) {
+        let noted: Vec<Effect> = self.list.drain(first.min(self.list.len())..).collect();
+        for effect in noted {
+            match effect {
+                Effect::Tell(Note::Key { event: Event::EXPIRED, db, key, .. }) => self.lapsed.push((db, key)),
+                Effect::Tell(Note::Key { event: Event::KEY_MISS, .. }) => self.list.push(effect),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(event: Event, name: &[u8]) -> Effect {
+        Effect::Tell(Note::Key { event, db: 0, key: name.into(), fields: Vec::new() })
+    }
+
+    #[test]
+    fn of_a_refused_call_remains_what_it_met() {
+        let mut effects = Effects::default();
+        assert!(effects.is_empty() && !effects.tells());
+        effects.list.push(Effect::Renumber(Db { logical: 1, physical: 2 }));
+        assert!(!effects.is_empty() && !effects.tells());
+        effects.list.push(key(Event::SET, b"before"));
+        let first = effects.list.len();
+        effects.list.extend([
+            key(Event::EXPIRED, b"old"),
+            key(Event::SET, b"new"),
+            key(Event::KEY_MISS, b"gone"),
+        ]);
+        effects.refuse_from(first);
+        assert_eq!(effects.lapsed, [(0, b"old"[..].into())]);
+        let told = |effect: &Effect| match effect {
+            Effect::Tell(Note::Key { event, key, .. }) => format!("{} {}", event.name, key.escape_ascii()),
+            other => format!("{other:?}"),
+        };
+        let told: Vec<String> = effects.list.iter().skip(1).map(told).collect();
+        assert_eq!(told, ["set before", "keymiss gone"]);
+        assert!(effects.tells());
+    }
+}
