@@ -4,27 +4,20 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-use tarn_engine::{AnySnapshot, Error as EngineError, Wait, Write as _};
+use tarn_engine::{Error as EngineError, Wait};
 
 use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
 use super::spec::{KeyFlags, Run};
-use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
-use crate::config::Events;
+use super::transaction::{Lapsed, Replies, Turn, next_random};
+use super::unit::{Call, Calls, Outcome, Step, Unit, Why};
 use crate::encoding::slot;
 use crate::error::{Error, Result};
-use crate::keyspace::{
-    Effect, Effects, Env, Limits, Located, Place, ReadCx, Source, Tally, View as _, WriteCx, draws, reap,
-    stripe_of,
-};
+use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, reap, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 
-/// Times a unit is run again because of conflicts before the client is told.
-const MAX_CONFLICTS: u32 = 64;
 /// An arena larger than this is given back after the unit.
 const ARENA_KEEP_BYTES: usize = 256 * 1024;
-/// Rows put and deleted from which on no further call of a pipeline joins: a lock is not held for long.
-pub(super) const MAX_BATCH_CHANGES: usize = 512;
 
 /// What a thread needs to run units.
 pub struct Executor {
@@ -71,45 +64,6 @@ impl Allowed {
         Allowed { patience: Patience::Unlimited, wait: Wait::Allowed, place: Place::IoThread };
     const ON_WORKER: Allowed =
         Allowed { patience: Patience::Unlimited, wait: Wait::Allowed, place: Place::Worker };
-}
-
-/// What a run is given beside its context.
-struct Turn<'t> {
-    node: &'t Node,
-    counters: &'t ThreadCounters,
-    arena: &'t mut Vec<u8>,
-    wait: Wait,
-    /// Where sources are read from, if not from the transaction.
-    snapshot: Option<&'t AnySnapshot>,
-    /// Keys to be removed behind it.
-    lapsed: &'t mut Lapsed,
-}
-
-/// Keys whose time had come, by database.
-type Lapsed = Vec<(u16, Box<[u8]>)>;
-
-/// Where replies go, and what is noted of each.
-struct Replies<'r> {
-    out: &'r mut Vec<u8>,
-    begin: usize,
-    steps: &'r mut Vec<Step>,
-}
-
-impl Replies<'_> {
-    fn clear(&mut self) {
-        self.out.truncate(self.begin);
-        self.steps.clear();
-    }
-
-    #[inline]
-    fn done(&mut self, wrote: bool) {
-        self.steps.push(Step { end: self.out.len(), wrote, failed: false });
-    }
-
-    fn refuse(&mut self, error: &Error) {
-        tarn_resp::encode::error_bytes(self.out, &error.wire());
-        self.steps.push(Step { end: self.out.len(), wrote: false, failed: true });
-    }
 }
 
 impl Executor {
@@ -397,210 +351,6 @@ impl Executor {
             }
             start = step.end;
         }
-    }
-}
-
-fn next_random(random: u64) -> u64 {
-    draws(random).next().unwrap_or_default()
-}
-
-impl Turn<'_> {
-    /// The calls of a unit of which none writes.
-    #[inline]
-    fn read_calls<'c>(
-        &mut self,
-        env: Env<'_>,
-        source: Source<'_>,
-        unit: &Unit<impl Calls<'c>>,
-        located: Located,
-        replies: &mut Replies<'_>,
-    ) -> Result<bool> {
-        let mut cx = ReadCx::new(env, source, self.arena);
-        let mut random = env.random;
-        for (place, call) in unit.calls.clone().enumerate() {
-            cx.begin_call(if place == 0 { located } else { call.located }, random);
-            random = next_random(random);
-            let before = *cx.tally();
-            match call.read(&mut cx) {
-                Ok(reply) => {
-                    reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
-                    replies.done(false);
-                }
-                Err(error) if error.wants_worker() => return Err(error),
-                Err(error) => {
-                    *cx.tally() = before;
-                    replies.refuse(&error);
-                }
-            }
-        }
-        let (tally, effects) = cx.finish();
-        finish(self.node, self.counters, env, effects, tally, self.lapsed);
-        Ok(false)
-    }
-
-    /// The calls of a unit that writes. Whether anything was written.
-    #[inline]
-    fn write_calls<'c>(
-        &mut self,
-        env: Env<'_>,
-        unit: &Unit<impl Calls<'c>>,
-        located: Located,
-        replies: &mut Replies<'_>,
-    ) -> Result<bool> {
-        let protocol = unit.caller.protocol;
-        if let Some(call) = unit.single() {
-            let written = self.write(env, |cx| {
-                cx.begin_call(located, env.random);
-                replies.clear();
-                let reply = call.write(cx)?;
-                reply.write_out(protocol, cx.arena(), replies.out);
-                Ok(())
-            });
-            let ((), wrote) = written?;
-            replies.done(wrote);
-            self.counters.writes.add(u64::from(wrote));
-            return Ok(wrote);
-        }
-        let written = self.write(env, |cx| {
-            replies.clear();
-            let (mut random, mut changes) = (env.random, 0);
-            for call in unit.calls.clone() {
-                let mark = cx.mark();
-                cx.begin_call(call.located, random);
-                random = next_random(random);
-                match call.write(cx) {
-                    Ok(reply) => {
-                        reply.write_out(protocol, cx.arena(), replies.out);
-                        replies.done(cx.changes() > changes);
-                        changes = cx.changes();
-                    }
-                    // Not the call's own fault.
-                    Err(error) if error.wants_worker() || matches!(error, Error::Engine(_)) => {
-                        if unit.atomic == Atomic::Yes || replies.steps.is_empty() {
-                            return Err(error);
-                        }
-                        cx.undo(mark);
-                        break;
-                    }
-                    Err(error) => {
-                        cx.undo(mark);
-                        replies.refuse(&error);
-                    }
-                }
-                if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        match written {
-            Ok(((), wrote)) => {
-                self.counters.writes.add(replies.steps.iter().filter(|step| step.wrote).count() as u64);
-                Ok(wrote)
-            }
-            Err(error) if error.wants_worker() => Err(error),
-            // It may have been committed all the same, so that nothing may run again.
-            Err(error) => {
-                let ran = match unit.atomic {
-                    Atomic::Yes => unit.calls.clone().count(),
-                    Atomic::No => replies.steps.len().max(1),
-                };
-                replies.clear();
-                (0..ran).for_each(|_| replies.refuse(&error));
-                Ok(false)
-            }
-        }
-    }
-
-    /// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written.
-    #[inline]
-    fn write<T>(
-        &mut self,
-        env: Env<'_>,
-        mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
-    ) -> Result<(T, bool)> {
-        let mut conflicts = 0;
-        loop {
-            self.arena.clear();
-            let txn = self.node.engine.begin_write(self.wait);
-            let mut cx = WriteCx::new(env, txn, Some(&self.node.engine), self.snapshot, self.arena);
-            let worked = work(&mut cx);
-            // Versions are not live before the commit, so they are kept until after it.
-            let (txn, mut effects, _building, tally) = cx.finish();
-            let value = match worked {
-                Ok(value) => value,
-                // What is built aside commits too.
-                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => {
-                    conflicts += 1;
-                    continue;
-                }
-                // It will run again.
-                Err(error) if error.wants_worker() => return Err(error),
-                Err(error) => {
-                    effects.refuse_from(0);
-                    finish(self.node, self.counters, env, effects, Tally::default(), self.lapsed);
-                    return Err(error);
-                }
-            };
-            let dirty = txn.is_dirty();
-            let committed = match dirty {
-                false => Ok(()),
-                true if !effects.tells() => txn.commit().map(|_| ()),
-                true => {
-                    let list = std::mem::take(&mut effects.list);
-                    let left = self.node.commit_and_tell(env.events, list, || txn.commit());
-                    left.map(|left| effects.list = left)
-                }
-            };
-            match committed {
-                Ok(()) => {
-                    finish(self.node, self.counters, env, effects, tally, self.lapsed);
-                    return Ok((value, dirty));
-                }
-                Err(EngineError::Conflict) if conflicts < MAX_CONFLICTS => conflicts += 1,
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-}
-
-/// What must happen once a transaction is committed, under its locks.
-#[inline]
-fn finish(
-    node: &Node,
-    counters: &ThreadCounters,
-    env: Env<'_>,
-    effects: Effects,
-    tally: Tally,
-    lapsed: &mut Lapsed,
-) {
-    if !effects.is_empty() {
-        *lapsed = effects.lapsed;
-        carry_out(node, env.events, effects.list);
-    }
-    if tally != Tally::default() {
-        counters.hits.add(u64::from(tally.hits));
-        counters.misses.add(u64::from(tally.misses));
-        counters.expired.add(u64::from(tally.expired));
-        if tally.expired_fields != 0 {
-            node.keyspace.fields.expired_passively(env.db.logical, u64::from(tally.expired_fields));
-        }
-    }
-}
-
-/// The effects that are not told with the commit.
-#[cold]
-fn carry_out(node: &Node, events: Events, list: Vec<Effect>) {
-    let mut told = Vec::new();
-    for effect in list {
-        match effect {
-            Effect::Renumber(db) => node.keyspace.databases.apply(&[db]),
-            Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
-            Effect::Tell(_) => told.push(effect),
-        }
-    }
-    if !told.is_empty() {
-        node.tell_without_commit(events, told);
     }
 }
 

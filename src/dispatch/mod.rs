@@ -14,5 +14,6 @@ pub mod redact;
 pub mod registry;
 pub mod session;
 pub mod spec;
+mod transaction;
 pub mod unit;
 pub mod watch;

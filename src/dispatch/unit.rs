@@ -168,8 +168,8 @@ mod tests {
     use tarn_resp::decode;
 
     use super::Atomic;
-    use crate::dispatch::executor::MAX_BATCH_CHANGES;
     use crate::dispatch::registry::registry;
+    use crate::dispatch::transaction::MAX_BATCH_CHANGES;
     use crate::pubsub::{Item, Queue};
     use crate::testkit::Kit;
 
@@ -325,6 +325,26 @@ mod tests {
         let items = queue.take_items();
         let [Item::Run(run)] = &items[..] else { panic!("one commit: {}", items.len()) };
         assert_eq!(queue.messages(run).count(), 2, "the refused one has done nothing");
+    }
+
+    #[test]
+    fn each_call_has_its_own_events_in_its_own_order() {
+        let mut kit = Kit::with(&[("notify-keyspace-events", "KEA")]);
+        kit.run("PSUBSCRIBE __keyspace*");
+        batch(&mut kit, "RPUSH l a | LPOP l | RPUSH l b");
+        let mut queue = Queue::default();
+        kit.node.pubsub.take(0, &mut queue);
+        let items = queue.take_items();
+        let [Item::Run(run)] = &items[..] else { panic!("one commit: {}", items.len()) };
+        let mut out = Vec::new();
+        queue.messages(run).write(tarn_resp::Protocol::Resp2, &mut out);
+        let events: Vec<String> = decode::all(&out)
+            .unwrap()
+            .0
+            .iter()
+            .map(|message| message.to_string().split('"').rev().nth(1).unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(events, ["rpush", "lpop", "del", "rpush"]);
     }
 
     #[test]

@@ -294,6 +294,7 @@ impl<'a> ReadCx<'a> {
     #[inline]
     pub fn begin_call(&mut self, located: Located, random: u64) {
         self.arena.clear();
+        self.effects.begin_call();
         self.env.located = located;
         self.env.random = random;
     }
@@ -344,6 +345,7 @@ impl<'a> WriteCx<'a> {
     #[inline]
     pub fn begin_call(&mut self, located: Located, random: u64) {
         self.arena.clear();
+        self.effects.begin_call();
         self.env.located = located;
         self.env.random = random;
     }

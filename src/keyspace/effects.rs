@@ -21,6 +21,8 @@ pub struct Effects {
     pub list: Vec<Effect>,
     /// Keys that were read, or would have been, if their time had not come: to be removed by whoever may write.
     pub lapsed: Vec<(u16, Box<[u8]>)>,
+    /// Where those of the call that runs begin.
+    pub(super) call: usize,
 }
 
 impl Effects {
@@ -33,6 +35,12 @@ impl Effects {
     #[inline]
     pub fn tells(&self) -> bool {
         self.list.iter().any(|effect| matches!(effect, Effect::Tell(_)))
+    }
+
+    /// Another call begins.
+    #[inline]
+    pub(super) fn begin_call(&mut self) {
+        self.call = self.list.len();
     }
 
     /// The call that noted them, from this place on, was refused in the end. What remains: keys that were looked for were

@@ -137,12 +137,15 @@ fn note(cx: &mut impl View, event: Event, db: Db, key: &[u8]) {
 }
 
 fn note_fields(cx: &mut impl View, event: Event, db: Db, key: &[u8], fields: Vec<Box<[u8]>>) {
-    let (db, list) = (db.logical, &mut cx.effects().list);
+    let (db, effects) = (db.logical, cx.effects());
+    let (first, list) = (effects.call, &mut effects.list);
     let noted = Effect::Tell(Note::Key { event, db, key: key.into(), fields });
     // A key that goes with its last element is deleted behind what took the element.
     let last = list.iter().rposition(|effect| matches!(effect, Effect::Tell(_)));
     match last {
-        Some(at) if list.get(at).is_some_and(|last| last.is(Event::DEL, db, key)) => list.insert(at, noted),
+        Some(at) if at >= first && list.get(at).is_some_and(|last| last.is(Event::DEL, db, key)) => {
+            list.insert(at, noted)
+        }
         _ => list.push(noted),
     }
 }

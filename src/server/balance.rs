@@ -32,6 +32,14 @@ const MIN_LOCKED: u64 = 100;
 /// How long a load that contended stays together.
 const CONTENDED_MS: u64 = 10_000;
 
+/// What an I/O thread remembers of its last look at its own load.
+#[derive(Default)]
+pub(super) struct Balance {
+    /// Of the machine, when this thread was last seen to be overloaded.
+    core_time: Option<CoreTime>,
+    contention: Contention,
+}
+
 /// Whether commands wait for each other so much that fewer threads would do better, of so many threads.
 fn is_contended(before: Contention, after: Contention, threads: usize) -> bool {
     let locked = after.locked.saturating_sub(before.locked);
@@ -99,19 +107,19 @@ impl IoThread {
         self.mailbox.set_busy(busy);
         let own = self.node.clients.on_thread(self.index);
         if busy < OVERLOADED {
-            self.core_time = None;
+            self.balance.core_time = None;
         }
-        let before = std::mem::replace(&mut self.contention, self.executor.contention);
-        if self.index > 0 && own > 0 && is_contended(before, self.contention, self.threads_in_use()) {
+        let before = std::mem::replace(&mut self.balance.contention, self.pipeline.executor.contention);
+        if self.index > 0 && own > 0 && is_contended(before, self.balance.contention, self.threads_in_use()) {
             self.mailboxes
                 .contended_until_ms
-                .store(self.now_ms.saturating_add(CONTENDED_MS), Ordering::Relaxed);
+                .store(self.pipeline.now_ms.saturating_add(CONTENDED_MS), Ordering::Relaxed);
             self.hand_on(self.index - 1, own);
-        } else if busy >= OVERLOADED && own > 1 && !is_kept_together(&self.mailboxes, self.now_ms) {
+        } else if busy >= OVERLOADED && own > 1 && !is_kept_together(&self.mailboxes, self.pipeline.now_ms) {
             let Some(thread) = self.thread_with_room(own) else { return };
             // Looked at only in need: on a machine with many cores it costs.
             let now = CoreTime::now();
-            let earlier = std::mem::replace(&mut self.core_time, now);
+            let earlier = std::mem::replace(&mut self.balance.core_time, now);
             let idle = match (now, earlier) {
                 (Some(now), Some(earlier)) => now.idle_since(earlier),
                 (Some(_), None) => 0,

@@ -7,6 +7,7 @@
 mod balance;
 mod cleaner;
 mod connection;
+mod connections;
 mod eviction;
 mod io_thread;
 mod listener;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed};
 
 use super::connection::{Connection, State};
-use super::io_thread::{IoThread, READ_BYTES};
+use super::io_thread::IoThread;
 use super::workers::{Task, Work};
 use crate::clients::flag;
-use crate::dispatch::executor::{On, write_error};
+use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
 use crate::dispatch::redact;
@@ -22,8 +22,61 @@ use crate::dispatch::watch::{self, Ended};
 use crate::error::Error;
 use crate::keyspace::Located;
 
+/// Read at once from a connection; a full one is read again in the next round, after the others.
+const READ_BYTES: usize = 64 * 1024;
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
+
+/// What an I/O thread keeps between the bytes of its connections and the units that they become.
+pub(super) struct Pipeline {
+    pub(super) executor: Executor,
+    lookahead: Lookahead,
+    scratch: Vec<u8>,
+    /// When the round began, and what the clock showed then.
+    round: (Instant, u64),
+    /// When the commands that run were read: what they judge expiry by.
+    pub(super) now_ms: u64,
+    /// When the last command ended.
+    pub(super) last: Instant,
+    /// Something was committed in this round.
+    pub(super) wrote: bool,
+    /// And by the command that runs.
+    command_wrote: bool,
+    /// The command that runs changed what its client listens to.
+    confirmed: bool,
+}
+
+impl Pipeline {
+    pub(super) fn new(executor: Executor) -> Pipeline {
+        let now = Instant::now();
+        let clock_us = executor.node.clock.now_us();
+        Pipeline {
+            executor,
+            lookahead: Lookahead::default(),
+            scratch: vec![0; READ_BYTES],
+            round: (now, clock_us),
+            now_ms: clock_us / 1_000,
+            last: now,
+            wrote: false,
+            command_wrote: false,
+            confirmed: false,
+        }
+    }
+
+    pub(super) fn begin_round(&mut self) {
+        self.last = Instant::now();
+        self.round = (self.last, self.executor.node.clock.now_us());
+        self.now_ms = self.round.1 / 1_000;
+    }
+
+    /// Takes the time, once the commands that run next have been read. Some may have come since the round began, and what
+    /// they give a time to live counts from when they were sent.
+    fn take_time(&mut self) {
+        let (began, clock_us) = self.round;
+        self.last = Instant::now();
+        self.now_ms = (clock_us + self.last.duration_since(began).as_micros() as u64) / 1_000;
+    }
+}
 
 /// The commands that came with a call, and its place among them.
 type Among<'a> = Option<(&'a Lookahead, usize, &'a [u8])>;
@@ -43,7 +96,7 @@ impl IoThread {
     pub(super) fn serve(&mut self, connection: &mut Connection, place: usize) {
         // Bytes that waited (for a worker, a pause, a full output) come first.
         if !connection.input.is_empty() && connection.takes_commands() {
-            self.take_time();
+            self.pipeline.take_time();
             let input = std::mem::take(&mut connection.input);
             let used = self.run_all(connection, place, &input);
             connection.input = keep_rest(input, used);
@@ -67,22 +120,22 @@ impl IoThread {
 
     /// The common case: nothing is left over, so commands run right out of the thread's buffer.
     fn read_through_scratch(&mut self, connection: &mut Connection, place: usize) {
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.pipeline.scratch);
         match connection.transport.read(&mut scratch) {
             // What was asked is still answered: the other side may have closed only its half.
             Ok(0) => connection.session.closing = true,
             Ok(n) => {
                 connection.readable =
                     n == scratch.len() || connection.hung_up || connection.transport.has_buffered();
-                self.executor.counters.net_in_bytes.add(n as u64);
+                self.pipeline.executor.counters.net_in_bytes.add(n as u64);
                 let bytes = scratch.get(..n).unwrap_or(&[]);
-                self.take_time();
+                self.pipeline.take_time();
                 let used = self.run_all(connection, place, bytes);
                 connection.input.extend_from_slice(bytes.get(used..).unwrap_or(&[]));
             }
             Err(error) => on_read_error(connection, &error),
         }
-        self.scratch = scratch;
+        self.pipeline.scratch = scratch;
     }
 
     /// A command came in pieces: its bytes gather in the connection's own buffer.
@@ -99,9 +152,9 @@ impl IoThread {
             }
             Ok(n) => {
                 connection.readable = n == room || connection.hung_up || connection.transport.has_buffered();
-                self.executor.counters.net_in_bytes.add(n as u64);
+                self.pipeline.executor.counters.net_in_bytes.add(n as u64);
                 input.truncate(start + n);
-                self.take_time();
+                self.pipeline.take_time();
                 let used = self.run_all(connection, place, &input);
                 input = keep_rest(input, used);
             }
@@ -117,7 +170,7 @@ impl IoThread {
     fn run_all(&mut self, connection: &mut Connection, place: usize, bytes: &[u8]) -> usize {
         let mut used = 0;
         let mut parser = std::mem::take(&mut connection.parser);
-        let earlier = std::mem::take(&mut self.wrote);
+        let earlier = std::mem::take(&mut self.pipeline.wrote);
         while connection.takes_commands() {
             let rest = bytes.get(used..).unwrap_or(&[]);
             if rest.is_empty() {
@@ -164,10 +217,10 @@ impl IoThread {
             }
         }
         connection.parser = parser;
-        if self.wrote {
+        if self.pipeline.wrote {
             self.slow_down(connection, place);
         }
-        self.wrote |= earlier;
+        self.pipeline.wrote |= earlier;
         used
     }
 
@@ -180,7 +233,7 @@ impl IoThread {
         limits: &Limits,
         used: &mut usize,
     ) -> Option<Flow> {
-        let mut lookahead = std::mem::take(&mut self.lookahead);
+        let mut lookahead = std::mem::take(&mut self.pipeline.lookahead);
         lookahead.look(&self.node, connection.session.db, bytes, limits);
         let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
         while flow == Flow::Next && connection.takes_commands() {
@@ -209,7 +262,7 @@ impl IoThread {
         }
         let any = !lookahead.is_empty();
         // Long commands need long lists of words; a thread that once met one need not keep them.
-        self.lookahead = if bytes.len() > READ_BYTES { Lookahead::default() } else { lookahead };
+        self.pipeline.lookahead = if bytes.len() > READ_BYTES { Lookahead::default() } else { lookahead };
         any.then_some(flow)
     }
 
@@ -217,7 +270,7 @@ impl IoThread {
     /// [`IoThread::execute`]: it is refused, has to wait, or goes to a worker.
     fn run_batch<'c>(&mut self, connection: &mut Connection, calls: impl Calls<'c>) -> Option<usize> {
         let caller = connection.session.caller();
-        let now_ms = self.now_ms;
+        let now_ms = self.pipeline.now_ms;
         if self.node.pause.holds(true, now_ms).is_some() {
             return None;
         }
@@ -227,16 +280,17 @@ impl IoThread {
         let limits = config.limits();
         let unit = Unit { caller, calls: calls.take(admitted), atomic: Atomic::No, now_ms, limits };
         let mut begin = connection.output.len();
-        let Outcome::Replied { wrote } = self.executor.run(&unit, On::IoThread, &mut connection.output)
+        let Outcome::Replied { wrote } =
+            self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output)
         else {
             return None;
         };
-        self.wrote |= wrote;
+        self.pipeline.wrote |= wrote;
         let now = Instant::now();
-        let steps = &self.executor.steps;
+        let steps = &self.pipeline.executor.steps;
         // What they have in common is a part of each of them.
-        let nanos = now.duration_since(self.last).as_nanos() as u64 / steps.len().max(1) as u64;
-        self.last = now;
+        let nanos = now.duration_since(self.pipeline.last).as_nanos() as u64 / steps.len().max(1) as u64;
+        self.pipeline.last = now;
         let feeds = self.node.clients.monitors() > 0;
         for (call, step) in unit.calls.zip(steps) {
             let client = &connection.session.client;
@@ -249,7 +303,7 @@ impl IoThread {
                 self.feed_monitors(connection, call.command, call.words);
             }
             let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos };
-            watch::note(&self.node, &self.config, &self.executor.counters, &ended);
+            watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
         // None at all where nothing is admitted.
         (!steps.is_empty()).then_some(steps.len())
@@ -281,8 +335,8 @@ impl IoThread {
     ) -> Flow {
         let Call { command, words, .. } = call;
         let before = connection.output.len();
-        self.command_wrote = false;
-        self.confirmed = false;
+        self.pipeline.command_wrote = false;
+        self.pipeline.confirmed = false;
         let mut admitted = gate::admit(command, &connection.session.caller(), &self.config, words);
         if admitted.is_ok() && connection.session.only_listens() {
             admitted = gate::admit_listening(command);
@@ -290,16 +344,16 @@ impl IoThread {
         if let Err(error) = admitted {
             return self.reject(connection, Some(command), &error);
         }
-        if let Some(until_ms) = self.node.pause.holds(command.spec.is_write(), self.now_ms) {
+        if let Some(until_ms) = self.node.pause.holds(command.spec.is_write(), self.pipeline.now_ms) {
             connection.state = State::Paused;
-            let wait = Duration::from_millis(until_ms.saturating_sub(self.now_ms) + 1);
-            self.wake_at(Instant::now() + wait, place, connection.session.client.id);
+            let wait = Duration::from_millis(until_ms.saturating_sub(self.pipeline.now_ms) + 1);
+            self.connections.wake_at(Instant::now() + wait, place, connection.session.client.id);
             return Flow::Again;
         }
         if self.node.clients.monitors() > 0 {
             self.feed_monitors(connection, command, words);
         }
-        connection.session.client.ran(command.id, self.now_ms);
+        connection.session.client.ran(command.id, self.pipeline.now_ms);
         let flow = match command.spec.run {
             Run::Session(handler) => self.run_on_session(connection, place, call, handler),
             _ => self.run_on_keys(connection, place, call, among),
@@ -310,13 +364,13 @@ impl IoThread {
         };
         if flow == Flow::Next {
             // Who asks for messages hears so, whatever CLIENT REPLY says.
-            let spoken = self.confirmed.then_some(connection.output.len());
+            let spoken = self.pipeline.confirmed.then_some(connection.output.len());
             apply_reply_mode(connection, spoken.unwrap_or(before));
-            if self.command_wrote && connection.output.len() > before {
+            if self.pipeline.command_wrote && connection.output.len() > before {
                 connection.write_replies.push((before, connection.output.len()));
             }
         }
-        self.wrote |= self.command_wrote;
+        self.pipeline.wrote |= self.pipeline.command_wrote;
         self.clock_out(connection, command, words, flow);
         flow
     }
@@ -333,16 +387,16 @@ impl IoThread {
             caller: connection.session.caller(),
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
-            now_ms: self.now_ms,
+            now_ms: self.pipeline.now_ms,
             limits,
         };
-        match self.executor.run(&unit, On::IoThread, &mut connection.output) {
+        match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
             Outcome::Replied { wrote } => {
-                self.command_wrote = wrote;
+                self.pipeline.command_wrote = wrote;
                 Flow::Next
             }
             Outcome::Move(why) => {
-                self.executor.counters.offloaded.add(1);
+                self.pipeline.executor.counters.offloaded.add(1);
                 // What comes behind a command whose row is on the disk is probably there as well.
                 let load = match among {
                     Some((lookahead, index, bytes)) if why == Why::Cold => lookahead.keys_from(index, bytes),
@@ -362,7 +416,8 @@ impl IoThread {
         call: Call<'_>,
         handler: SessionFn,
     ) -> Flow {
-        let mut cx = SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.now_ms };
+        let mut cx =
+            SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.pipeline.now_ms };
         let answer = handler(&mut cx, call.args());
         self.take_answer(connection, place, call.command, call.words, answer)
     }
@@ -382,7 +437,7 @@ impl IoThread {
             }
             Ok(Answer::Subscriptions(change)) => {
                 self.change_subscriptions(connection, place, change, words.skip(1));
-                self.confirmed = true;
+                self.pipeline.confirmed = true;
                 Flow::Next
             }
             Ok(Answer::Unsubscribed(reply)) => {
@@ -398,14 +453,14 @@ impl IoThread {
                 let at = Instant::now() + wait;
                 connection.state = State::Until(at, reply);
                 connection.session.client.set_flag(flag::BLOCKED, true);
-                self.wake_at(at, place, connection.session.client.id);
+                self.connections.wake_at(at, place, connection.session.client.id);
                 Flow::Stop
             }
             Err(error) => {
-                if let Some(counters) = self.executor.counters.command(command.id) {
+                if let Some(counters) = self.pipeline.executor.counters.command(command.id) {
                     counters.failed.add(1);
                 }
-                write_error(&self.node, &self.executor.counters, &error, &mut connection.output);
+                write_error(&self.node, &self.pipeline.executor.counters, &error, &mut connection.output);
                 Flow::Next
             }
         }
@@ -432,10 +487,10 @@ impl IoThread {
 
     fn reject(&mut self, connection: &mut Connection, command: Option<&Registered>, error: &Error) -> Flow {
         let before = connection.output.len();
-        if let Some(counters) = command.and_then(|c| self.executor.counters.command(c.id)) {
+        if let Some(counters) = command.and_then(|c| self.pipeline.executor.counters.command(c.id)) {
             counters.rejected.add(1);
         }
-        write_error(&self.node, &self.executor.counters, error, &mut connection.output);
+        write_error(&self.node, &self.pipeline.executor.counters, error, &mut connection.output);
         apply_reply_mode(connection, before);
         Flow::Next
     }
@@ -444,13 +499,14 @@ impl IoThread {
     /// this command's end and the next one's beginning.
     fn clock_out(&mut self, connection: &Connection, command: &Registered, words: Words<'_>, flow: Flow) {
         let end = Instant::now();
-        let nanos = end.duration_since(self.last).as_nanos() as u64;
-        self.last = end;
+        let nanos = end.duration_since(self.pipeline.last).as_nanos() as u64;
+        self.pipeline.last = end;
         if flow == Flow::Stop && matches!(connection.state, State::Working) {
             return;
         }
-        let ended = Ended { command, words, client: &connection.session.client, now_ms: self.now_ms, nanos };
-        watch::note(&self.node, &self.config, &self.executor.counters, &ended);
+        let ended =
+            Ended { command, words, client: &connection.session.client, now_ms: self.pipeline.now_ms, nanos };
+        watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
     }
 
     fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {

@@ -8,7 +8,16 @@ use tarn_resp::Args as Words;
 use super::connection::Connection;
 use super::io_thread::IoThread;
 use crate::config::{Config, OutputLimit};
-use crate::pubsub::{Change, Changed, Item, Kind, Name, Queue, Registry, Subscriptions};
+use crate::pubsub::{Change, Changed, Item, Kind, Name, Queue, Registry, Subscribers, Subscriptions};
+
+/// What an I/O thread keeps for its subscribers.
+#[derive(Default)]
+pub(super) struct Deliveries {
+    /// Which connections listen to what.
+    subscribers: Subscribers,
+    /// Messages on their way from the inbox to connections; empty in between.
+    received: Queue,
+}
 
 /// The connection that is being served, and its place: it is not among the others meanwhile.
 pub(super) type Served<'s> = Option<(&'s mut Connection, usize)>;
@@ -17,10 +26,10 @@ impl IoThread {
     /// Hands on what waits for this thread's subscribers.
     pub(super) fn deliver(&mut self, served: Served<'_>) {
         if self.node.pubsub.has_some(self.index) {
-            let mut queue = std::mem::take(&mut self.received);
+            let mut queue = std::mem::take(&mut self.deliveries.received);
             self.node.pubsub.take(self.index, &mut queue);
             self.hand_out(&mut queue, served);
-            self.received = queue;
+            self.deliveries.received = queue;
         }
     }
 
@@ -54,21 +63,21 @@ impl IoThread {
                 }
             };
             // Sent at the end of the round, when these commits will have been handed on.
-            self.wrote |= run.at > durable;
+            self.pipeline.wrote |= run.at > durable;
             let messages = queue.messages(&run);
-            for place in self.subscribers.of(run.kind, &run.name) {
+            for place in self.deliveries.subscribers.of(run.kind, &run.name) {
                 let connection = match &mut served {
                     Some((connection, its)) if *its == place => &mut **connection,
                     _ => match self.connections.get_mut(place) {
-                        Some(Some(connection)) => &mut **connection,
-                        _ => continue,
+                        Some(connection) => connection,
+                        None => continue,
                     },
                 };
                 let waiting = connection.unsent();
                 messages.write(connection.session.protocol, &mut connection.output);
                 // What waits already is on a list, unless it is too much.
                 if waiting == 0 || connection.is_over(&self.config.client_output_buffer_limit.pubsub) {
-                    self.to_send.push(place);
+                    self.connections.to_send.push(place);
                 }
             }
         }
@@ -81,30 +90,30 @@ impl IoThread {
         let subscribed = subscribed(&connection);
         if let Some(place) = self.adopt(connection) {
             for (kind, name) in &subscribed {
-                self.subscribers.add(*kind, name, place);
+                self.deliveries.subscribers.add(*kind, name, place);
             }
         }
     }
 
     /// Hands a connection that listens on to another thread.
     pub(super) fn hand_over(&mut self, place: usize, thread: usize) {
-        let Some(slot) = self.connections.get(place).and_then(Option::as_ref) else { return };
-        let (subscribed, node) = (subscribed(slot), Arc::clone(&self.node));
-        let mut queue = std::mem::take(&mut self.received);
+        let Some(connection) = self.connections.get(place) else { return };
+        let (subscribed, node) = (subscribed(connection), Arc::clone(&self.node));
+        let mut queue = std::mem::take(&mut self.deliveries.received);
         node.pubsub.hand_over(
             (self.index, thread),
             &subscribed,
             |waiting| {
                 self.hand_out(waiting, None);
                 for (kind, name) in &subscribed {
-                    self.subscribers.remove(*kind, name, place);
+                    self.deliveries.subscribers.remove(*kind, name, place);
                 }
                 let connection = self.release(place, thread)?;
                 Some(connection as Box<dyn Any + Send>)
             },
             &mut queue,
         );
-        self.received = queue;
+        self.deliveries.received = queue;
     }
 
     /// Changes what a connection listens to and confirms it. Everything that was published before is handed out first.
@@ -122,9 +131,9 @@ impl IoThread {
         });
         for Changed { kind, name } in &changed {
             if change.subscribes {
-                self.subscribers.add(*kind, name, place);
+                self.deliveries.subscribers.add(*kind, name, place);
             } else {
-                self.subscribers.remove(*kind, name, place);
+                self.deliveries.subscribers.remove(*kind, name, place);
             }
         }
         connection.output.extend_from_slice(&confirmations);
@@ -139,7 +148,7 @@ impl IoThread {
         let changed =
             self.alter(connection, place, |subscriptions, registry| subscriptions.clear(registry, thread));
         for Changed { kind, name } in &changed {
-            self.subscribers.remove(*kind, name, place);
+            self.deliveries.subscribers.remove(*kind, name, place);
         }
     }
 
@@ -149,13 +158,13 @@ impl IoThread {
         place: usize,
         change: impl FnOnce(&mut Subscriptions, &mut Registry) -> Vec<Changed>,
     ) -> Vec<Changed> {
-        let mut queue = std::mem::take(&mut self.received);
+        let mut queue = std::mem::take(&mut self.deliveries.received);
         let subscriptions = &mut connection.session.subscriptions;
         let changed =
             self.node.pubsub.change(self.index, &mut queue, |registry| change(subscriptions, registry));
         // To those who listened until now: messages that come later are not in this queue.
         self.hand_out(&mut queue, Some((connection, place)));
-        self.received = queue;
+        self.deliveries.received = queue;
         let counts = Kind::ALL.map(|kind| connection.session.subscriptions.count(kind));
         connection.session.client.set_subscriptions(counts);
         changed

@@ -31,17 +31,15 @@ impl IoThread {
             && let Some(delay) = delay(self.node.engine.pressure())
         {
             connection.state = State::Throttled;
-            self.wake_at(Instant::now() + delay, place, connection.session.client.id);
+            self.connections.wake_at(Instant::now() + delay, place, connection.session.client.id);
         }
     }
 
     /// As [`IoThread::slow_down`] when a worker has written for it.
     pub(super) fn slow_down_at(&mut self, place: usize) {
-        if let Some(mut connection) = self.connections.get_mut(place).and_then(Option::take) {
+        if let Some(mut connection) = self.connections.take(place) {
             self.slow_down(&mut connection, place);
-            if let Some(slot) = self.connections.get_mut(place) {
-                *slot = Some(connection);
-            }
+            self.connections.put(place, connection);
         }
     }
 
@@ -50,7 +48,7 @@ impl IoThread {
         if self.node.engine.pressure() < FULL {
             return true;
         }
-        self.wake_at(now + LOOK_ROUND, place, client);
+        self.connections.wake_at(now + LOOK_ROUND, place, client);
         false
     }
 }
