@@ -57,6 +57,7 @@ impl Save {
 
     pub fn run_in_background(self) -> Result<()> {
         let spawned = std::thread::Builder::new().name("bgsave".to_owned()).spawn(move || {
+            tarn_engine::failpoint::reach("bgsave");
             // Logged, and shown by INFO.
             let _ = self.run();
         });

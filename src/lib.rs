@@ -30,6 +30,7 @@ pub mod clients;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod fatal;
 pub mod glob;
 pub mod logging;
 pub mod metrics;

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use tarn_engine::failpoint;
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -29,11 +30,22 @@ type Level = reload::Handle<LevelFilter, Registry>;
 
 /// Of the log of the process, as the log itself is.
 static LEVEL: OnceLock<Level> = OnceLock::new();
+static LINES: OnceLock<Lines> = OnceLock::new();
+
+/// The thread that writes the lines.
+pub const THREAD: &str = "log";
 
 /// Changes the level of the log of the process, if it has one.
 pub fn set_level(level: LogLevel) {
     if let Some(handle) = LEVEL.get() {
         change(handle, level);
+    }
+}
+
+/// Writes the lines of the log of the process that wait, if it has one.
+pub fn flush() {
+    if let Some(lines) = LINES.get() {
+        lines.flush();
     }
 }
 
@@ -54,6 +66,7 @@ impl Logging {
         let (subscriber, logging) = Self::new(level, Sink::new(file)?)?;
         tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)?;
         LEVEL.get_or_init(|| logging.level.clone());
+        LINES.get_or_init(|| logging.lines.clone());
         Ok(logging)
     }
 
@@ -64,13 +77,8 @@ impl Logging {
         Ok((Registry::default().with(filter).with(format), Self { level, lines }))
     }
 
-    /// Waits until the lines logged so far are written, or for a little while.
     pub fn flush(&self) {
-        let (done, wait) = bounded(1);
-        if self.lines.queue.send_timeout(Message::Flush(done), FLUSH_PATIENCE).is_ok() {
-            // Either it is done or the output is stalled; there is nothing more to do in both.
-            let _ = wait.recv_timeout(FLUSH_PATIENCE);
-        }
+        self.lines.flush();
     }
 }
 
@@ -107,9 +115,18 @@ impl Lines {
         let (queue, waiting) = bounded(MAX_WAITING_LINES);
         let dropped = Arc::new(AtomicU64::new(0));
         let lines = Self { queue, dropped: Arc::clone(&dropped) };
-        let thread = std::thread::Builder::new().name("log".into());
+        let thread = std::thread::Builder::new().name(THREAD.into());
         thread.spawn(move || write_lines(&waiting, &dropped, sink))?;
         Ok(lines)
+    }
+
+    /// Waits until the lines logged so far are written, or for a little while.
+    fn flush(&self) {
+        let (done, wait) = bounded(1);
+        if self.queue.send_timeout(Message::Flush(done), FLUSH_PATIENCE).is_ok() {
+            // Either it is done or the output is stalled; there is nothing more to do in both.
+            let _ = wait.recv_timeout(FLUSH_PATIENCE);
+        }
     }
 }
 
@@ -140,6 +157,7 @@ fn write_lines(waiting: &Receiver<Message>, dropped: &AtomicU64, sink: Sink) {
     let mut batch = Vec::new();
     let mut flushed = Vec::new();
     while let Ok(first) = waiting.recv() {
+        failpoint::reach(THREAD);
         for message in std::iter::once(first).chain(waiting.try_iter().take(MAX_WAITING_LINES)) {
             match message {
                 Message::Line(line) => batch.extend_from_slice(&line),

@@ -46,6 +46,7 @@ fn run(loaded: Loaded) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    tarn::fatal::end_on_panic();
     if !loaded.without_effect.is_empty() {
         tracing::info!("options without effect here: {}", loaded.without_effect.join(", "));
     }

@@ -63,6 +63,7 @@ impl Exporter {
                 if stopping.load(Ordering::Acquire) {
                     return;
                 }
+                tarn_engine::failpoint::reach("metrics");
                 // A client that went away, or dawdles, is its own loss.
                 let _ = stream.and_then(|stream| answer(&node, stream));
             }

@@ -35,6 +35,7 @@ mod lcs;
 mod limits;
 mod list;
 mod notify;
+mod panics;
 mod pattern;
 mod pipeline;
 mod protocol;

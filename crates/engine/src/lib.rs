@@ -23,6 +23,7 @@
 pub mod any;
 pub mod conformance;
 pub mod error;
+pub mod failpoint;
 pub mod memory;
 pub mod rocksdb;
 

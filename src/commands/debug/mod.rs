@@ -12,6 +12,7 @@ use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, Spec, session};
 use crate::error::{Error, Result};
+use crate::fatal;
 use crate::glob;
 use crate::number;
 use crate::reply::Reply;
@@ -38,6 +39,7 @@ const SUBCOMMANDS: &[(&str, std::ops::RangeInclusive<usize>, Run)] = &[
     ("loadaof", 0..=0, reload),
     ("log", 1..=1, log),
     ("object", 1..=1, data::object),
+    ("panic", 0..=1, panic),
     ("pause-cron", 1..=1, done),
     ("populate", 1..=3, data::populate),
     ("protocol", 1..=1, protocol),
@@ -116,6 +118,21 @@ fn time_offset(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Reply::OK.into())
 }
 
+/// Ends the process by a panic, in the thread that reads this client or in another one.
+fn panic(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    if args.is_empty() {
+        fatal::panic_here();
+    }
+    let thread = args.next()?;
+    if thread.eq_ignore_ascii_case(b"worker") {
+        return Ok(Answer::Worker(Box::new(|_| fatal::panic_here())));
+    }
+    if !std::str::from_utf8(thread).is_ok_and(fatal::inject_panic) {
+        return Err(Error::about("ERR there is no thread '", thread, "' that could panic"));
+    }
+    Ok(Reply::OK.into())
+}
+
 fn error(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Err(Error::about("", args.next()?, ""))
 }
@@ -188,6 +205,8 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    Writes into the log.",
             "OBJECT <key>",
             "    What is known of a value.",
+            "PANIC [<thread>]",
+            "    Ends the process by a panic, in this client's thread or in another one.",
             "POPULATE <count> [<prefix>] [<size>]",
             "    Makes keys <prefix>:<number> that do not exist yet.",
             "PROTOCOL <type>",

@@ -16,7 +16,7 @@ use super::log::replay::End;
 use super::log::segment::Segment;
 use super::table::Table;
 use super::table::set::TableSet;
-use crate::{Error, Groups, Result};
+use crate::{Error, Groups, Result, failpoint};
 
 /// Rows in the active tables at which these are frozen.
 const FREEZE_AT_BYTES: usize = 384 << 20;
@@ -170,6 +170,7 @@ impl Inner {
 
     fn run_freezer(&self) {
         while !self.background.is_ending.load(Ordering::Acquire) {
+            failpoint::reach("freeze");
             self.background.freeze_wanted.store(false, Ordering::SeqCst);
             let is_due = self.active_and_sealed_bytes() >= self.freeze_at_bytes.load(Ordering::Relaxed)
                 || self.log.unit_bytes() >= FREEZE_AT_LOG_BYTES

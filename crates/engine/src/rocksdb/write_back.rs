@@ -13,7 +13,7 @@ use super::Inner;
 use super::freeze::Unit;
 use super::sorted::{Sorted, SortedRows};
 use super::store::Store;
-use crate::{Error, Result, Space};
+use crate::{Error, Result, Space, failpoint};
 
 /// Below this a unit goes in as one batch: a file for each space would be mostly overhead.
 const BATCH_BYTES: usize = 4 << 20;
@@ -46,6 +46,7 @@ impl Inner {
         // Refused only where it is not wanted, as in a container with priorities of its own.
         let _ = rustix::process::nice(NICE);
         while !self.background.is_ending.load(Ordering::Acquire) {
+            failpoint::reach("write-back");
             let next = self.units.lock().queue.front().cloned();
             let Some(unit) = next else {
                 std::thread::park_timeout(IDLE_ROUND);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::MutexGuard;
 
 use super::Log;
-use crate::{Durability, Result};
+use crate::{Durability, Result, failpoint};
 
 const TICK: Duration = Duration::from_secs(1);
 
@@ -71,6 +71,7 @@ impl Log {
         let _ = self.sync_thread.set(std::thread::current());
         let mut next_tick = Instant::now() + TICK;
         while !self.closing.load(Ordering::Acquire) {
+            failpoint::reach("sync");
             self.sync_wanted.store(false, Ordering::SeqCst);
             let behind = self.synced.load(Ordering::Acquire) < self.last.load(Ordering::SeqCst);
             let due = match self.durability() {

@@ -13,7 +13,7 @@ use rust_rocksdb::compaction_filter::{CompactionFilter, Decision};
 use rust_rocksdb::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
 use rust_rocksdb::{ColumnFamily, DB};
 
-use crate::{Error, Filter, Probe, Result, Space, SpaceDef, Verdict};
+use crate::{Error, Filter, Probe, Result, Space, SpaceDef, Verdict, failpoint};
 
 /// With more snapshots than this a compaction drops nothing instead of asking them all.
 const SNAPSHOTS_ASKED: usize = 16;
@@ -140,6 +140,7 @@ impl CompactionFilterFactory for SpaceFilterFactory {
     type Filter = SpaceFilter;
 
     fn create(&mut self, _context: CompactionFilterContext) -> SpaceFilter {
+        failpoint::reach("compaction");
         let groups = self.context.filter.as_ref().is_some_and(|filter| filter.judges_groups(self.space));
         let group_len = self.context.spaces.get(usize::from(self.space.0)).map(|def| def.group_len);
         SpaceFilter {

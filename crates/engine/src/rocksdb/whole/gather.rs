@@ -298,6 +298,7 @@ impl Inner {
         // Refused only where it is not wanted, as in a container with priorities of its own.
         let _ = rustix::process::nice(NICE);
         while !self.background.is_ending.load(Ordering::Acquire) {
+            crate::failpoint::reach("gather");
             self.shards.free_gone();
             let next = self.gatherer.waiting.lock().front().cloned();
             let Some((space, group)) = next else {

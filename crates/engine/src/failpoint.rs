@@ -1,0 +1,33 @@
+//! A place at which a thread can be told to panic, so that tests see what becomes of the process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+/// Where the threads of the engine look.
+pub const PLACES: [&str; 5] = ["sync", "freeze", "write-back", "gather", "compaction"];
+
+static IS_ARMED: AtomicBool = AtomicBool::new(false);
+static PLACE: Mutex<String> = Mutex::new(String::new());
+
+/// Whoever reaches this place next panics.
+pub fn arm(place: &str) {
+    place.clone_into(&mut PLACE.lock());
+    IS_ARMED.store(true, Ordering::Release);
+}
+
+/// Costs one load while nothing is armed.
+#[inline]
+pub fn reach(place: &str) {
+    if IS_ARMED.load(Ordering::Relaxed) {
+        panic_at(place);
+    }
+}
+
+#[cold]
+#[allow(clippy::panic, reason = "it is what was asked for")]
+fn panic_at(place: &str) {
+    if *PLACE.lock() == place {
+        panic!("told to panic in: {place}");
+    }
+}
