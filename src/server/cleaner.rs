@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use tarn_engine::{Range, Space};
+use tarn_engine::{Range, Space, failpoint};
 
 use crate::dispatch::executor::Executor;
 use crate::dispatch::locks::StripeSet;
@@ -40,6 +40,7 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
                 return;
             }
         }
+        failpoint::reach("cleaner");
         if let Err(error) = clean(&mut executor, stop) {
             tracing::warn!(%error, "a flushed database could not be removed; it is tried again");
         }

@@ -99,6 +99,7 @@ impl Listener {
                         turn_away(transport, refusal);
                         continue;
                     }
+                    tarn_engine::failpoint::reach("listener");
                     let thread = balance::choose(mailboxes, node);
                     place(node, mailboxes, thread, transport, peer, &local);
                 }

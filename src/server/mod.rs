@@ -30,12 +30,13 @@ use mio::{Poll, Waker};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tarn_engine::memory::MemoryEngine;
 use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
-use tarn_engine::{AnyEngine, Durability, Filter};
+use tarn_engine::{AnyEngine, Durability, Filter, failpoint};
 
 use crate::clock::Clock;
 use crate::config::{AppendFsync, Config, EngineKind, Live};
 use crate::encoding::SPACES;
 use crate::error::Error;
+use crate::fatal;
 use crate::keyspace;
 use crate::keyspace::filter::Garbage;
 use crate::metrics;
@@ -181,7 +182,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
         );
         io.push(spawn(format!("io-{index}"), move || {
             if let Err(error) = thread.run() {
-                tracing::error!(%error, "an I/O thread ended");
+                fatal::end(&format!("an I/O thread ended: {error}"));
             }
         })?);
     }
@@ -189,7 +190,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     let (listening_node, listening_boxes) = (Arc::clone(node), Arc::clone(&mailboxes));
     let listening = spawn("listener".to_owned(), move || {
         if let Err(error) = listener.run(&listening_node, &listening_boxes) {
-            tracing::error!(%error, "the listener ended");
+            fatal::end(&format!("the listener ended: {error}"));
         }
     })?;
     let (sweeping, sweep_until) = bounded(0);
@@ -241,6 +242,7 @@ fn catch_signals(node: &Arc<Node>) -> io::Result<()> {
     let node = Arc::downgrade(node);
     spawn("signals".to_owned(), move || {
         for signal in signals.forever() {
+            failpoint::reach("signals");
             tracing::info!(signal, "received a signal to stop");
             match node.upgrade() {
                 Some(node) => node.request_stop(Stop::Signal),

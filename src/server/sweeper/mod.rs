@@ -65,6 +65,7 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
         }
+        tarn_engine::failpoint::reach("sweeper");
         backlog = match sweeper.turn() {
             Ok(backlog) => backlog,
             Err(error) => {
