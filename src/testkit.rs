@@ -59,7 +59,8 @@ impl Kit {
             let option = table::find(name.as_bytes()).expect("an option");
             parse::apply(&mut config, option, &[value.as_bytes()], parse::Source::Set).expect("a value");
         }
-        let (keyspace, floor_ms) = start::open(&engine, config.databases as u16, 42).expect("a fresh engine");
+        let (keyspace, floor_ms) =
+            start::open(&engine, crate::types::PARTS, config.databases as u16, 42).expect("a fresh engine");
         let run_id = "0123456789abcdef0123456789abcdef01234567".to_owned();
         let node =
             Arc::new(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id));

@@ -68,7 +68,7 @@ fn set(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 
 fn reset_stat(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.node.metrics.reset();
-    cx.node.keyspace.fields.reset();
+    cx.node.keyspace.parts.reset();
     Ok(Reply::OK.into())
 }
 

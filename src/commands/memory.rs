@@ -6,8 +6,9 @@ use super::help::help;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, KeyFlags, Keys, Spec, container, read, session};
-use crate::encoding::meta::{Body, Kind};
+use crate::encoding::meta::Body;
 use crate::error::{Error, Result};
+use crate::keyspace::kind::Elements;
 use crate::keyspace::{Env, ReadCx, entry};
 use crate::metrics::process;
 use crate::node::Node;
@@ -77,11 +78,12 @@ fn usage(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     }
     let found = entry::find(cx, key)?;
     let Some(meta) = found.live().copied() else { return Ok(Reply::Nil) };
-    let rows = match (meta.header.kind, meta.header.body) {
+    let kind = meta.header.kind;
+    let rows = match (kind.info().elements, meta.header.body) {
         (_, Body::Inline) => 0,
         // The length of a string is on record: there is nothing to sample.
-        (Kind::String, Body::Rows { size, .. }) => size,
-        (kind, Body::Rows { .. }) => match Collection::of(cx, found, kind)? {
+        (Elements::Bytes, Body::Rows { size, .. }) => size,
+        (_, Body::Rows { .. }) => match Collection::of(cx, found, kind)? {
             Some(all) => elements(cx, &all, samples)?,
             None => 0,
         },

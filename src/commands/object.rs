@@ -4,9 +4,10 @@ use super::help::help;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, KeyFlags, Keys, ReadFn, Spec, container, read, session};
-use crate::encoding::collection::{GROWN, TAIR, read_own};
-use crate::encoding::meta::{Body, Kind};
+use crate::encoding::collection::{GROWN, read_own};
+use crate::encoding::meta::Body;
 use crate::error::{Error, Result};
+use crate::keyspace::kind::Encoding;
 use crate::keyspace::{Entry, Meta, ReadCx, View, entry};
 use crate::number;
 use crate::reply::Reply;
@@ -66,28 +67,21 @@ fn encoding(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 /// The encoding Redis would keep the value in.
 pub(super) fn encoding_name(cx: &impl View, meta: &Meta) -> &'static str {
-    match meta.header.kind {
-        Kind::String if integer(cx, meta).is_some() => "int",
-        Kind::String if meta.header.body == Body::Inline && meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
-        Kind::String => "raw",
-        // What modules keep.
-        Kind::Hash if is_tair(cx, meta) => "raw",
-        Kind::Hash => compact_or(cx, meta, "listpack", "hashtable"),
-        Kind::Set => compact_or(cx, meta, "intset", "hashtable"),
-        Kind::List => "quicklist",
-        Kind::SortedSet => compact_or(cx, meta, "listpack", "skiplist"),
+    let info = meta.header.kind.info();
+    if info.encoding == Encoding::Text {
+        return match meta.header.body {
+            Body::Inline if integer(cx, meta).is_some() => "int",
+            Body::Inline if meta.rest.len <= EMBEDDED_MAX_LEN => "embstr",
+            Body::Inline | Body::Rows { .. } => "raw",
+        };
     }
-}
-
-fn is_tair(cx: &impl View, meta: &Meta) -> bool {
-    read_own(cx.bytes(meta.rest)).is_ok_and(|(flags, _)| flags & TAIR != 0)
-}
-
-/// The one name until the collection has grown, the other from then on.
-fn compact_or(cx: &impl View, meta: &Meta, compact: &'static str, grown: &'static str) -> &'static str {
-    match read_own(cx.bytes(meta.rest)) {
-        Ok((flags, _)) if flags & GROWN == 0 => compact,
-        _ => grown,
+    // What cannot be read is called as the most of its type are.
+    let flags = read_own(cx.bytes(meta.rest)).map_or(GROWN, |(flags, _)| flags);
+    match (info.guise(flags), info.encoding) {
+        (Some(guise), _) => guise.encoding,
+        (None, Encoding::Compact { compact, .. }) if flags & GROWN == 0 => compact,
+        (None, Encoding::Compact { grown: name, .. } | Encoding::Only(name)) => name,
+        (None, Encoding::Text) => "raw",
     }
 }
 
@@ -113,7 +107,7 @@ fn refcount(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 /// The number that a string spells, if it does so in the one canonical way.
 fn integer(cx: &impl View, meta: &Meta) -> Option<i64> {
-    let is_small = meta.header.kind == Kind::String && meta.header.body == Body::Inline;
+    let is_small = meta.header.body == Body::Inline;
     is_small.then(|| number::parse_i64(cx.bytes(meta.rest))).flatten()
 }
 

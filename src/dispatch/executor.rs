@@ -382,7 +382,7 @@ impl Node {
             random,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
-            sorts_fields: self.keyspace.fields.sorts(),
+            sorts_fields: self.keyspace.parts.sorts(),
         })
     }
 

@@ -9,9 +9,10 @@ use tarn_resp::Args as Words;
 use super::spec::{ElementHint, Spec};
 use crate::encoding::collection::{hash64, push_member, read_own};
 use crate::encoding::list::{push_index, read_head};
-use crate::encoding::meta::{Body, Header, Kind};
+use crate::encoding::meta::{Body, Header};
 use crate::encoding::rows::RowKey;
 use crate::encoding::{DATA, META, SCORE, rows, slot};
+use crate::keyspace::kind;
 use crate::node::Node;
 
 /// A collection with no more elements than these is read into memory with its key.
@@ -25,7 +26,8 @@ pub struct Elements<'k> {
     row: RowKey,
     prefix_len: usize,
     size: u64,
-    scored: bool,
+    /// Where they are read in the order that clients see.
+    walked: Option<Space>,
     /// Of a list, as it will be after the calls that were asked for: the first index, and the one behind the last.
     first: u64,
     end: u64,
@@ -46,9 +48,10 @@ impl<'k> Elements<'k> {
         let (header, len) = Header::decode(meta).ok()?;
         let Body::Rows { version, size } = header.body else { return None };
         let row = rows::collection(db, slot, key, version);
-        let scored = header.kind == Kind::SortedSet;
-        let mut elements = Elements { key, prefix_len: row.len(), row, size, scored, first: 0, end: 0 };
-        if header.kind == Kind::List {
+        let info = header.kind.info();
+        let walked = Some(info.walked);
+        let mut elements = Elements { key, prefix_len: row.len(), row, size, walked, first: 0, end: 0 };
+        if info.elements == kind::Elements::Numbered {
             let (_, own) = read_own(meta.get(len..)?).ok()?;
             elements.first = read_head(own).ok()?;
             elements.end = elements.first.wrapping_add(size);
@@ -96,8 +99,8 @@ impl<'k> Elements<'k> {
     /// All of them, where they are few.
     fn group_if_small(&mut self) -> Option<(Space, RowKey)> {
         self.row.truncate(self.prefix_len);
-        let space = if self.scored { SCORE } else { DATA };
-        (self.size <= SMALL_SIZE).then(|| (space, self.row.clone()))
+        let walked = self.walked.filter(|_| self.size <= SMALL_SIZE)?;
+        Some((walked, self.row.clone()))
     }
 }
 

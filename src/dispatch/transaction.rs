@@ -236,7 +236,7 @@ fn finish(
         counters.misses.add(u64::from(tally.misses));
         counters.expired.add(u64::from(tally.expired));
         if tally.expired_fields != 0 {
-            node.keyspace.fields.expired_passively(env.db.logical, u64::from(tally.expired_fields));
+            node.keyspace.parts.expired_passively(env.db.logical, u64::from(tally.expired_fields));
         }
     }
 }

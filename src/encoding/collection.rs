@@ -57,6 +57,39 @@ pub fn read_own(rest: &[u8]) -> Result<(u8, &[u8]), Malformed> {
     Ok((flags, cursor.0))
 }
 
+/// What the metadata of a type whose elements have a time to live of their own knows of those that have one: its own part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Expiring {
+    /// How many have an expiry, those included whose time has come but which are not removed yet.
+    pub parts: u64,
+    /// None of them is in the index before this. 0 is never.
+    pub earliest_ms: u64,
+}
+
+impl Expiring {
+    /// Where no element expires there is no own part.
+    pub fn encode(&self) -> [u8; 16] {
+        (u128::from(self.parts) << 64 | u128::from(self.earliest_ms)).to_be_bytes()
+    }
+
+    #[inline]
+    pub fn decode(own: &[u8]) -> Result<Expiring, Malformed> {
+        if own.is_empty() {
+            return Ok(Expiring::default());
+        }
+        let mut cursor = Cursor(own);
+        let parts = cursor.u64("number of expiring parts")?;
+        let earliest_ms = cursor.u64("earliest expiry of a part")?;
+        Ok(Expiring { parts, earliest_ms })
+    }
+
+    /// Whether there may be some whose time has come.
+    #[inline]
+    pub fn may_be_due(&self, now_ms: u64) -> bool {
+        self.earliest_ms != 0 && self.earliest_ms <= now_ms
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +116,21 @@ mod tests {
         assert!(read_own(b"").is_err());
         assert!(read_own(b"\x80").is_err());
         assert!(read_member(b"1234567").is_err());
+    }
+
+    #[test]
+    fn golden_expiries() {
+        let expiring = Expiring { parts: 3, earliest_ms: 0x0102 };
+        assert_eq!(expiring.encode(), *b"\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\x01\x02");
+        assert_eq!(Expiring::decode(&expiring.encode()), Ok(expiring));
+        assert_eq!(Expiring::decode(b""), Ok(Expiring::default()));
+        assert!(Expiring::decode(b"\0").is_err() && Expiring::decode(&[0; 15]).is_err());
+    }
+
+    #[test]
+    fn something_may_be_due_from_the_earliest_time_on() {
+        let expiring = Expiring { parts: 1, earliest_ms: 5 };
+        assert_eq!([4, 5, 6].map(|now| expiring.may_be_due(now)), [false, true, true]);
+        assert!(!Expiring::default().may_be_due(u64::MAX));
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of a hash.
 //!
 //! ```text
-//! own part of the metadata, behind the flags, if fields expire: fields u64 | earliest_ms u64
+//! own part of the metadata, behind the flags, if fields expire ([`super::collection::Expiring`]): fields u64 | earliest_ms u64
 //!
 //! a field, in `data`:
 //! key:   db u32 | slot u16 | key length u32 | key | version u64 | hash64(field) u64 | field
@@ -121,39 +121,6 @@ pub fn read_field(row: &[u8]) -> Result<(Head, &[u8]), Malformed> {
     Ok((head, row.get(len..).ok_or(Malformed("value of a field"))?))
 }
 
-/// What the metadata knows of the fields that expire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Expiring {
-    /// How many fields have an expiry, those included whose time has come but which are not removed yet.
-    pub fields: u64,
-    /// None of them is in the index before this. 0 is never.
-    pub earliest_ms: u64,
-}
-
-impl Expiring {
-    /// The own part; of a hash without such fields there is none.
-    pub fn encode(&self) -> [u8; 16] {
-        (u128::from(self.fields) << 64 | u128::from(self.earliest_ms)).to_be_bytes()
-    }
-
-    #[inline]
-    pub fn decode(own: &[u8]) -> Result<Expiring, Malformed> {
-        if own.is_empty() {
-            return Ok(Expiring::default());
-        }
-        let mut cursor = Cursor(own);
-        let fields = cursor.u64("number of expiring fields")?;
-        let earliest_ms = cursor.u64("earliest expiry of a field")?;
-        Ok(Expiring { fields, earliest_ms })
-    }
-
-    /// Whether there may be fields whose time has come.
-    #[inline]
-    pub fn may_be_due(&self, now_ms: u64) -> bool {
-        self.earliest_ms != 0 && self.earliest_ms <= now_ms
-    }
-}
-
 /// The row of a field's expiry; `prefix` is what every row of the hash begins with.
 pub fn due(prefix: &[u8], at_ms: u64, field: &[u8]) -> RowKey {
     let mut row = due_position(prefix, at_ms);
@@ -211,16 +178,11 @@ mod tests {
         for bad in [&b""[..], b"\x08x", b"\x01\0\0", b"\x03\0\0\0\0\0\0\0\x01\0"] {
             assert!(Head::decode(bad).is_err() && read_field(bad).is_err(), "{bad:?}");
         }
-        assert!(Expiring::decode(b"\0").is_err() && Expiring::decode(&[0; 15]).is_err());
         assert!(read_due(&[0; 7]).is_err());
     }
 
     #[test]
     fn golden_expiries() {
-        let expiring = Expiring { fields: 3, earliest_ms: 0x0102 };
-        assert_eq!(expiring.encode(), *b"\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\x01\x02");
-        assert_eq!(Expiring::decode(&expiring.encode()), Ok(expiring));
-        assert_eq!(Expiring::decode(b""), Ok(Expiring::default()));
         let prefix = collection(1, 0x1234, b"key", 7);
         let row = due(&prefix, 0x0102, b"f");
         assert_eq!(row[..], *b"\0\0\0\x01\x12\x34\0\0\0\x03key\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02f");
@@ -234,8 +196,5 @@ mod tests {
         let head = Head { expire_at_ms: 5, indexed_ms: 5, version: 1 };
         assert_eq!([4, 5, 6].map(|now| head.is_expired(now)), [false, true, true]);
         assert!(!Head::PLAIN.is_expired(u64::MAX));
-        let expiring = Expiring { fields: 1, earliest_ms: 5 };
-        assert_eq!([4, 5, 6].map(|now| expiring.may_be_due(now)), [false, true, true]);
-        assert!(!Expiring::default().may_be_due(u64::MAX));
     }
 }

@@ -38,6 +38,15 @@ pub fn read_head(own: &[u8]) -> Result<u64, Malformed> {
     cursor.u64("head of a list")
 }
 
+/// The key of the first element's row and the key behind the last, of a list with this own part and size.
+pub fn bounds(prefix: &RowKey, own: &[u8], size: u64) -> Result<(RowKey, RowKey), Malformed> {
+    let head = read_head(own)?;
+    let mut bounds = (prefix.clone(), prefix.clone());
+    push_index(&mut bounds.0, head);
+    push_index(&mut bounds.1, head.saturating_add(size));
+    Ok(bounds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,16 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word TYPE answers and SCAN's TYPE option takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::String => "string",
-            Kind::Hash => "hash",
-            Kind::Set => "set",
-            Kind::List => "list",
-            Kind::SortedSet => "zset",
-        }
-    }
+    pub const ALL: [Kind; 5] = [Kind::String, Kind::Hash, Kind::Set, Kind::List, Kind::SortedSet];
 
     fn from_disk(byte: u8) -> Option<Kind> {
         Some(match byte {

@@ -142,7 +142,8 @@ pub const EXPIRE_BUCKETS: u8 = 64;
 #[repr(u8)]
 pub enum ExpireKind {
     Key = 1,
-    HashFields = 2,
+    /// Elements of a key: fields of a hash.
+    Parts = 2,
 }
 
 /// `bucket, at_ms, kind, db, slot, key`
@@ -192,7 +193,7 @@ pub fn read_expire(row: &[u8]) -> Result<ExpireRow<'_>, Malformed> {
     let at_ms = cursor.u64("time of an expiry row")?;
     let kind = match cursor.u8("kind of an expiry row")? {
         1 => ExpireKind::Key,
-        2 => ExpireKind::HashFields,
+        2 => ExpireKind::Parts,
         _ => return Err(Malformed("kind of an expiry row")),
     };
     let db = cursor.u32("db of an expiry row")?;
@@ -257,12 +258,9 @@ mod tests {
         row.extend_from_slice(b"sub");
         assert_eq!(read_element(&row), Ok(ElementRow { db: 9, slot: 3, key: b"", version: 1, sub: b"sub" }));
         assert_eq!(collection_group_len(&row), row.len() - 3);
-        let row = expire(5, ExpireKind::HashFields, 2, 700, b"h");
+        let row = expire(5, ExpireKind::Parts, 2, 700, b"h");
         let read = read_expire(&row);
-        assert_eq!(
-            read,
-            Ok(ExpireRow { at_ms: 5, kind: ExpireKind::HashFields, db: 2, slot: 700, key: b"h" })
-        );
+        assert_eq!(read, Ok(ExpireRow { at_ms: 5, kind: ExpireKind::Parts, db: 2, slot: 700, key: b"h" }));
     }
 
     #[test]

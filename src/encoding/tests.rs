@@ -31,7 +31,7 @@ fn field(expire_at_ms: u64, indexed_ms: u64, version: u64, value: &[u8]) -> Vec<
 }
 
 fn hash_own() -> Vec<u8> {
-    [&[elements::TAIR][..], &hash::Expiring { fields: 1, earliest_ms: 0x0102 }.encode()].concat()
+    [&[elements::TAIR][..], &elements::Expiring { parts: 1, earliest_ms: 0x0102 }.encode()].concat()
 }
 
 fn list_own() -> Vec<u8> {
@@ -64,7 +64,7 @@ fn the_documented_bytes_are_the_written_ones() {
         by_score(1.5),
         by_score(-1.5),
         expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
-        expire(0x0102, ExpireKind::HashFields, 1, 0x1234, b"k").to_vec(),
+        expire(0x0102, ExpireKind::Parts, 1, 0x1234, b"k").to_vec(),
         hash::due(&collection(1, 0x1234, b"key", 7), 0x0102, b"f").to_vec(),
         system::database(15).to_vec(),
         system::key_count(2, 255).to_vec(),

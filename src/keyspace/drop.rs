@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 use tarn_engine::Space;
 
 use super::context::{View, WriteCx};
+use super::kind::ELEMENT_SPACES;
 use crate::encoding::rows::{self, RowKey};
 use crate::encoding::system::{self, SystemKey};
-use crate::encoding::{DATA, EXPIRE, FIELD_EXPIRE, META, SCORE, SYSTEM};
+use crate::encoding::{EXPIRE, META, SYSTEM};
 use crate::error::Result;
 
 /// Physical numbers whose rows wait for removal.
@@ -43,8 +44,8 @@ pub struct Doomed {
 /// Everything a physical database has but its expiries, to be deleted by range. Nobody writes there any more.
 pub fn ranges(db: u32) -> Vec<Doomed> {
     let (start, end) = rows::database(db);
-    let mut doomed: Vec<_> = [META, DATA, SCORE, FIELD_EXPIRE]
-        .into_iter()
+    let mut doomed: Vec<_> = std::iter::once(META)
+        .chain(ELEMENT_SPACES)
         .map(|space| Doomed { space, start: start.clone(), end: end.clone() })
         .collect();
     let as_row = |key: SystemKey| RowKey::from_slice(&key);

@@ -1,19 +1,16 @@
 //! A key's metadata row: finding it, judging whether it is alive, storing and removing it with everything that must
 //! change in the same commit (its counter and its place in the expire space).
 
-use std::ops::ControlFlow;
-
-use super::context::{Db, Env, Place, View, WriteCx};
+use super::context::{Db, Env, View, WriteCx};
 use super::effects::Effect;
 use super::events::{Event, missed};
 use super::garbage::Dead;
-use super::{databases, fields, stripe_of};
-use crate::encoding::collection::{TAIR, read_own};
-use crate::encoding::hash::{self, Expiring};
+use super::{databases, stripe_of};
+use crate::encoding::collection::{Expiring, read_own};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
 use crate::encoding::system::Counts;
-use crate::encoding::{EXPIRE, FIELD_EXPIRE, META, Malformed, SYSTEM, system};
+use crate::encoding::{EXPIRE, META, Malformed, SYSTEM, system};
 use crate::error::{Error, Result};
 use crate::reply::Span;
 
@@ -22,7 +19,7 @@ use crate::reply::Span;
 pub struct Meta {
     pub header: Header,
     pub rest: Span,
-    /// Of a hash: what is known of its fields that expire.
+    /// Of a type whose parts expire: what is known of these.
     pub expiring: Expiring,
 }
 
@@ -38,10 +35,10 @@ impl Meta {
     }
 }
 
-/// What the metadata of a key says of fields that expire; `rest` follows the header.
+/// What the metadata of a key says of parts that expire; `rest` follows the header.
 #[inline]
 fn expiring_of(header: &Header, rest: &[u8]) -> Result<Expiring, Malformed> {
-    if header.kind == Kind::Hash && rest.len() > 1 {
+    if header.kind.parts_expire() && rest.len() > 1 {
         Expiring::decode(read_own(rest)?.1)
     } else {
         Ok(Expiring::default())
@@ -50,10 +47,8 @@ fn expiring_of(header: &Header, rest: &[u8]) -> Result<Expiring, Malformed> {
 
 /// The word TYPE answers and SCAN's TYPE option takes.
 pub fn type_name(header: &Header, rest: &[u8]) -> &'static str {
-    match (header.kind, rest.first()) {
-        (Kind::Hash, Some(flags)) if flags & TAIR != 0 => "tairhash-",
-        (kind, _) => kind.name(),
-    }
+    let info = header.kind.info();
+    rest.first().and_then(|flags| info.guise(*flags)).map_or(info.name, |guise| guise.name)
 }
 
 /// What has become of a key that is on record.
@@ -62,7 +57,7 @@ enum Life {
     Live,
     /// Its own time has come.
     Expired,
-    /// It is a hash, and the time of its last field has come.
+    /// The time of its last part has come.
     Faded,
 }
 
@@ -74,38 +69,25 @@ fn life(cx: &impl View, (db, slot, key): (u32, u16, &[u8]), header: &Header, of:
         return Ok(Life::Expired);
     }
     match header.body {
-        Body::Rows { version, size } if of.may_be_due(now_ms) && size <= of.fields => {
-            fields_life(cx, &rows::collection(db, slot, key, version), of.earliest_ms)
+        Body::Rows { version, size } if of.may_be_due(now_ms) && size <= of.parts => {
+            parts_life(cx, header.kind, &rows::collection(db, slot, key, version), of.earliest_ms)
         }
         _ => Ok(Life::Live),
     }
 }
 
-/// Of a hash whose every field expires, some of them perhaps by now.
+/// Of a key whose every part expires, some of them perhaps by now.
 #[cold]
-fn fields_life(cx: &impl View, prefix: &[u8], from_ms: u64) -> Result<Life> {
-    let start = hash::due_position(prefix, cx.env().now_ms.saturating_add(1));
-    let mut life = Life::Faded;
-    cx.scan_each(FIELD_EXPIRE, &start, &hash::due_end(prefix), 1, &mut |_, _| {
-        life = Life::Live;
-        ControlFlow::Break(())
-    })?;
-    if life == Life::Live {
-        return Ok(life);
+fn parts_life(cx: &impl View, kind: Kind, prefix: &[u8], from_ms: u64) -> Result<Life> {
+    if kind.info().may_be_empty {
+        return Ok(Life::Live);
     }
-    let limit = if cx.env().place == Place::IoThread { Env::LIGHT_ROWS + 1 } else { usize::MAX };
-    let shown = fields::each_due(cx, prefix, from_ms, limit, &mut |is_expired| {
-        if is_expired {
-            return ControlFlow::Continue(());
-        }
-        life = Life::Live;
-        ControlFlow::Break(())
-    })?;
-    if life == Life::Faded && shown == limit { Err(Error::Offload) } else { Ok(life) }
+    let parts = cx.env().keyspace.parts.of(kind)?;
+    Ok(if (parts.are_gone)(cx, prefix, from_ms)? { Life::Faded } else { Life::Live })
 }
 
-/// When the first field of a hash may be due, from its metadata row taken apart; 0 where none expires.
-pub fn earliest_field_ms(header: &Header, rest: &[u8]) -> Result<u64> {
+/// When the first part of a key may be due, from its metadata row taken apart; 0 where none expires.
+pub fn earliest_part_ms(header: &Header, rest: &[u8]) -> Result<u64> {
     Ok(expiring_of(header, rest)?.earliest_ms)
 }
 
@@ -149,7 +131,7 @@ impl<'k> Entry<'k> {
         Ok(Some(Meta::decode(cx.bytes(span), span)?))
     }
 
-    /// The metadata of a hash whose last field has expired: it does not exist, but for its rows.
+    /// The metadata of a key whose last part has expired: it does not exist, but for its rows.
     pub fn faded(&self) -> Option<&Meta> {
         self.stored.as_ref().filter(|_| self.faded)
     }
@@ -214,9 +196,9 @@ pub fn find_stored<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entr
     Ok(entry)
 }
 
-/// As [`find_in`], for whoever takes out fields whose time has come: a hash counts as live although it may have no
+/// As [`find_in`], for whoever takes out parts whose time has come: a key counts as live although it may have no
 /// other ones.
-pub fn find_with_due_fields<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
+pub fn find_with_due_parts<'k>(cx: &mut impl View, db: Db, key: &'k [u8]) -> Result<Entry<'k>> {
     let mut found = Entry::of(cx.env(), db, key);
     if let Some(meta) = found.read(cx)? {
         found.live = !meta.header.is_expired(cx.env().now_ms);
@@ -341,14 +323,14 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
     let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
     count(cx, entry, i64::from(entry.stored.is_none()), expiring)?;
     move_expiry(cx, entry, ExpireKind::Key, before_ms, header.expire_at_ms);
-    let fields_before_ms = entry.stored.map_or(0, |stored| stored.expiring.earliest_ms);
-    let fields_ms = match (header.kind, rest) {
-        (Kind::Hash, [_, own]) => Expiring::decode(own)?.earliest_ms,
-        (Kind::Hash, [rest]) => expiring_of(header, rest)?.earliest_ms,
+    let parts_before_ms = entry.stored.map_or(0, |stored| stored.expiring.earliest_ms);
+    let parts_ms = match rest {
+        [_, own] if header.kind.parts_expire() => Expiring::decode(own)?.earliest_ms,
+        [rest] => expiring_of(header, rest)?.earliest_ms,
         _ => 0,
     };
     if cx.env.sorts_fields {
-        move_expiry(cx, entry, ExpireKind::HashFields, fields_before_ms, fields_ms);
+        move_expiry(cx, entry, ExpireKind::Parts, parts_before_ms, parts_ms);
     }
     Ok(())
 }
@@ -374,7 +356,7 @@ pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     }
     move_expiry(cx, entry, ExpireKind::Key, stored.header.expire_at_ms, 0);
     if cx.env.sorts_fields {
-        move_expiry(cx, entry, ExpireKind::HashFields, stored.expiring.earliest_ms, 0);
+        move_expiry(cx, entry, ExpireKind::Parts, stored.expiring.earliest_ms, 0);
     }
     Ok(())
 }
@@ -395,10 +377,10 @@ pub fn set_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, expire_at_ms: u64) ->
     cx.lend(|cx, arena| store(cx, entry, &header, &[rest.of(arena)]))
 }
 
-/// Puts the hash into the expire space, at the time of its earliest field, if it is not there yet.
-pub fn index_fields(cx: &mut WriteCx<'_>, entry: &Entry<'_>) {
+/// Puts the key into the expire space, at the time of its earliest part, if it is not there yet.
+pub fn index_parts(cx: &mut WriteCx<'_>, entry: &Entry<'_>) {
     let earliest_ms = entry.stored.map_or(0, |stored| stored.expiring.earliest_ms);
-    move_expiry(cx, entry, ExpireKind::HashFields, 0, earliest_ms);
+    move_expiry(cx, entry, ExpireKind::Parts, 0, earliest_ms);
 }
 
 /// What an element row of this version of the key begins with.

@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tarn_engine::{Filter, Probe, Space, Verdict};
 
 use super::Keyspace;
+use super::kind::is_element_space;
 use crate::encoding::meta::{Body, Header};
 use crate::encoding::rows::{self, ElementRow};
-use crate::encoding::{DATA, EXPIRE, FIELD_EXPIRE, META, SCORE, SYSTEM, system};
+use crate::encoding::{EXPIRE, META, SYSTEM, system};
 
 /// The engine is opened with the filter before the keyspace can be read from it, so the keyspace comes later. Until
 /// then nothing is dropped.
@@ -40,7 +41,7 @@ impl Garbage {
         let (db, element) = match space {
             META => (rows::read_meta(key).ok()?.db, None),
             EXPIRE => (rows::read_expire(key).ok()?.db, None),
-            DATA | SCORE | FIELD_EXPIRE => {
+            _ if is_element_space(space) => {
                 let element = rows::read_element(key).ok()?;
                 (element.db, Some(element))
             }
@@ -78,7 +79,7 @@ impl Filter for Garbage {
 
     /// A version that is dead stays dead, and one that is kept for now may be dropped another time.
     fn judges_groups(&self, space: Space) -> bool {
-        matches!(space, DATA | SCORE | FIELD_EXPIRE)
+        is_element_space(space)
     }
 
     fn before_write_back(&self) -> u64 {

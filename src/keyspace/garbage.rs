@@ -12,13 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tarn_engine::Space;
 
-pub use self::rows::{COUNTED, DeadRows};
+pub use self::rows::DeadRows;
 use super::drop::Doomed;
 use super::entry::{Entry, Meta};
+use super::kind::Elements;
 use crate::encoding::meta::{Body, Kind};
 use crate::encoding::rows::{collection, collection_end};
-use crate::encoding::string::PIECE_LEN;
-use crate::encoding::{DATA, FIELD_EXPIRE, SCORE};
 
 /// Elements from which on a dead collection is abandoned as such.
 pub const BIG_ELEMENTS: u64 = 50_000;
@@ -31,7 +30,7 @@ pub struct Dead {
     db: u32,
     slot: u16,
     kind: Kind,
-    rows: u64,
+    size: u64,
     /// The key and its version, where it is worth a range.
     big: Option<(Box<[u8]>, u64)>,
 }
@@ -44,11 +43,9 @@ impl Dead {
             return None;
         }
         let kind = stored.header.kind;
-        // The size of a string counts bytes.
-        let is_string = kind == Kind::String;
-        let rows = if is_string { size.div_ceil(PIECE_LEN as u64) } else { size };
-        let big = (!is_string && size >= BIG_ELEMENTS).then(|| (entry.key.into(), version));
-        Some(Dead { db: entry.db.physical, slot: entry.slot, kind, rows, big })
+        let is_big = kind.info().elements != Elements::Bytes && size >= BIG_ELEMENTS;
+        let big = is_big.then(|| (entry.key.into(), version));
+        Some(Dead { db: entry.db.physical, slot: entry.slot, kind, size, big })
     }
 
     /// The rows of a big one. Nobody reads or writes them any more, but for snapshots.
@@ -61,7 +58,7 @@ impl Dead {
         let doomed = move |space: Space| {
             range.as_ref().map(|(start, end)| Doomed { space, start: start.clone(), end: end.clone() })
         };
-        [DATA, SCORE, FIELD_EXPIRE].into_iter().filter_map(doomed)
+        self.kind.info().rows.iter().filter_map(move |rows| doomed(rows.space))
     }
 }
 
@@ -92,9 +89,10 @@ impl Garbage {
                     continue;
                 }
             }
-            self.rows.add(DATA, dead.db, dead.slot, dead.rows);
-            if dead.kind == Kind::SortedSet {
-                self.rows.add(SCORE, dead.db, dead.slot, dead.rows);
+            for rows in dead.kind.info().rows {
+                if let Some(count) = rows.of(dead.size) {
+                    self.rows.add(rows.space, dead.db, dead.slot, count);
+                }
             }
         }
     }
@@ -116,6 +114,8 @@ impl Garbage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::string::PIECE_LEN;
+    use crate::encoding::{DATA, FIELD_EXPIRE, SCORE};
     use crate::testkit::Kit;
 
     fn fill(kit: &mut Kit, key: &str, elements: u64) {
@@ -140,7 +140,7 @@ mod tests {
         let dead = kit.node.keyspace.garbage.take();
         assert_eq!(dead.len(), 1);
         assert_eq!(dead[0].big.as_ref().map(|(key, _)| &**key), Some(&b"big"[..]));
-        assert_eq!(dead[0].ranges().count(), 3);
+        assert_eq!(dead[0].ranges().map(|doomed| doomed.space).collect::<Vec<_>>(), [DATA, FIELD_EXPIRE]);
         assert_eq!(kit.node.keyspace.garbage.take(), []);
     }
 
@@ -161,7 +161,7 @@ mod tests {
     fn what_waits_is_bounded() {
         let garbage = Garbage::default();
         let big = Some((Box::from(&b"k"[..]), 3));
-        let dead = Dead { db: 1, slot: 2, kind: Kind::Hash, rows: BIG_ELEMENTS, big };
+        let dead = Dead { db: 1, slot: 2, kind: Kind::Hash, size: BIG_ELEMENTS, big };
         garbage.add(vec![dead.clone(); MAX_WAITING + 1]);
         garbage.add([dead]);
         assert_eq!(garbage.take().len(), MAX_WAITING);

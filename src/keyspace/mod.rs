@@ -10,9 +10,10 @@ pub mod drop;
 pub mod effects;
 pub mod entry;
 pub mod events;
-pub mod fields;
 pub mod filter;
 pub mod garbage;
+pub mod kind;
+pub mod parts;
 pub mod reap;
 pub mod scan;
 pub mod start;
@@ -26,6 +27,7 @@ pub use effects::{Effect, Effects};
 pub use entry::{Entry, Meta};
 pub use events::{Event, Note};
 pub use garbage::Garbage;
+pub use parts::ExpiringParts;
 pub use versions::Versions;
 
 /// Keys are locked and counted by stripe: 64 neighbouring slots.
@@ -49,5 +51,5 @@ pub struct Keyspace {
     pub databases: Databases,
     pub versions: Versions,
     pub garbage: Garbage,
-    pub fields: fields::Fields,
+    pub parts: ExpiringParts,
 }

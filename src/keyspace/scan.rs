@@ -229,9 +229,9 @@ pub fn pick(cx: &mut impl View, keep: &mut dyn FnMut(&[u8])) -> Result<bool> {
     Ok(false)
 }
 
-/// Shows up to `limit` metadata rows of a stripe from the cursor on that are hashes with fields that expire: their keys
-/// and when the first field may be due. Where to go on; None at the stripe's end.
-pub fn expiring_hashes(
+/// Looks at up to `limit` metadata rows of a stripe from the cursor on, and shows those of keys with parts that expire:
+/// when the first part may be due. Where to go on; None at the stripe's end.
+pub fn with_expiring_parts(
     cx: &impl View,
     db: Db,
     stripe: u16,
@@ -249,7 +249,7 @@ pub fn expiring_hashes(
             return Ok(ControlFlow::Break(()));
         }
         left = left.saturating_sub(1);
-        let earliest_ms = entry::earliest_field_ms(&row.header, row.rest)?;
+        let earliest_ms = entry::earliest_part_ms(&row.header, row.rest)?;
         if earliest_ms != 0 {
             each(&row.at, earliest_ms);
         }

@@ -7,15 +7,20 @@ use tarn_engine::{AnyEngine, AnyWrite, Direction, Range, Read as _, Wait, Write 
 
 use super::Keyspace;
 use super::databases::Databases;
-use super::fields::Fields;
 use super::garbage::{DeadRows, Garbage};
+use super::parts::{ExpiringParts, Parts};
 use super::versions::{RESERVE, Versions};
 use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
 
-/// The keyspace of an engine, and the floor of its clock in milliseconds.
-pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keyspace, u64)> {
+/// The keyspace of an engine, and the floor of its clock in milliseconds. `types` are those whose parts expire.
+pub fn open(
+    engine: &AnyEngine,
+    types: &'static [Parts],
+    databases: u16,
+    fresh_seed: u64,
+) -> Result<(Keyspace, u64)> {
     let mut txn = engine.begin_write(Wait::Allowed);
     let number = |key: &[u8]| -> Result<Option<u64>> {
         let mut value = Vec::new();
@@ -44,7 +49,7 @@ pub fn open(engine: &AnyEngine, databases: u16, fresh_seed: u64) -> Result<(Keys
     engine.sync()?;
     let keyspace = Keyspace {
         garbage: Garbage::new(dead_rows),
-        fields: Fields::new(usize::from(databases), field_index),
+        parts: ExpiringParts::new(types, usize::from(databases), field_index),
         seed,
         databases: Databases::new(physical, usize::from(databases)),
         versions: Versions::reserved(first, limit),

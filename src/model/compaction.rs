@@ -59,7 +59,7 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
         limits: &Limits::DEFAULT,
         random: 0,
         events: kit.node.pubsub.to_note(),
-        sorts_fields: kit.node.keyspace.fields.sorts(),
+        sorts_fields: kit.node.keyspace.parts.sorts(),
         cluster_enabled: false,
     };
     let mut cx = ReadCx::new(env, Source::Snapshot(snapshot), &mut arena);

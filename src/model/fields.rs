@@ -616,9 +616,9 @@ impl Play {
             for due in due {
                 let _ = self.kit.executor.transact_at(now_ms, &StripeSet::ALL, 0, |cx| match due.kind {
                     ExpireKind::Key => reap::reap(cx, &due).map(|_| ()),
-                    ExpireKind::HashFields => {
+                    ExpireKind::Parts => {
                         let row = Some((due.row.as_slice(), due.at_ms));
-                        reap::reap_fields(cx, (due.db, &due.key), row, limit).map(|_| ())
+                        reap::reap_parts(cx, (due.db, &due.key), row, limit).map(|_| ())
                     }
                 });
             }

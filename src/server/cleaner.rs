@@ -10,10 +10,11 @@ use tarn_engine::{Range, Space, failpoint};
 
 use crate::dispatch::executor::Executor;
 use crate::dispatch::locks::StripeSet;
+use crate::encoding::META;
 use crate::encoding::rows::EXPIRE_BUCKETS;
-use crate::encoding::{DATA, FIELD_EXPIRE, META, SCORE};
 use crate::error::Result;
 use crate::keyspace::garbage::share::{Cell, cells};
+use crate::keyspace::kind::ELEMENT_SPACES;
 use crate::keyspace::{View as _, drop, first_slot};
 use crate::node::Node;
 
@@ -120,7 +121,7 @@ fn look(node: &Node) -> Result<Vec<(Space, Cell)>> {
     databases.sort_unstable();
     let mut due = Vec::new();
     let mut dead_bytes = 0;
-    for space in [META, DATA, SCORE, FIELD_EXPIRE] {
+    for space in std::iter::once(META).chain(ELEMENT_SPACES) {
         let cells = cells(&node.engine.parts(space)?, &databases, &garbage.rows.of(space));
         dead_bytes += cells.iter().map(Cell::dead_bytes).sum::<u64>();
         due.extend(cells.into_iter().filter(Cell::is_due).map(|cell| (space, cell)));

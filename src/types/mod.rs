@@ -12,7 +12,11 @@ pub mod zset;
 
 use crate::encoding::meta::Body;
 use crate::error::{Error, Result};
+use crate::keyspace::parts::Parts;
 use crate::keyspace::{Entry, Event, WriteCx};
+
+/// Types whose parts expire: what the keyspace is opened with.
+pub const PARTS: &[Parts] = &[hash::PARTS];
 
 /// Makes `to` hold what the live key `from` holds, its expiry included. To those who are told it is a new key even where it
 /// takes the place of another.
@@ -33,5 +37,19 @@ pub fn copy_value(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>, expire
             cx.lend(|cx, arena| string::set(cx, to, value.of(arena), expire_at_ms))
         }
         Body::Rows { .. } => collection::copy::copy(cx, from, to, expire_at_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::meta::Kind;
+
+    #[test]
+    fn every_type_whose_parts_expire_says_what_it_does_with_them() {
+        for kind in Kind::ALL {
+            let given = PARTS.iter().filter(|parts| parts.kind == kind).count();
+            assert_eq!(given, usize::from(kind.info().parts_expire), "{kind:?}");
+        }
     }
 }

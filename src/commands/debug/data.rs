@@ -8,9 +8,9 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::commands::object;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx, read_rows, write_key};
-use crate::encoding::hash::Head;
 use crate::encoding::meta::{Body, Kind};
 use crate::error::{Error, Result};
+use crate::keyspace::kind::Elements;
 use crate::keyspace::{Entry, Env, ReadCx, View, entry, scan};
 use crate::reply::Reply;
 use crate::types::collection::Collection;
@@ -80,9 +80,9 @@ fn of_key(cx: &mut ReadCx<'_>, key: &[u8], db: Option<u16>) -> Result<Option<Dig
         hash.update(&(key.len() as u64).to_be_bytes());
         hash.update(key);
     }
-    hash.update(meta.header.kind.name().as_bytes());
+    hash.update(meta.header.kind.info().name.as_bytes());
     hash.update(&[u8::from(meta.header.expire_at_ms != 0)]);
-    if meta.header.kind != Kind::String {
+    if meta.header.kind.info().elements != Elements::Bytes {
         of_elements(cx, found, meta.header.kind, &mut hash)?;
     } else if let Some(value) = string::value(&found)? {
         let mut part = Vec::new();
@@ -102,15 +102,16 @@ fn of_key(cx: &mut ReadCx<'_>, key: &[u8], db: Option<u16>) -> Result<Option<Dig
 fn of_elements(cx: &ReadCx<'_>, found: Entry<'_>, kind: Kind, hash: &mut Xxh3) -> Result<()> {
     let Some(all) = Collection::of(cx, found, kind)? else { return Ok(()) };
     let mut unordered: u128 = 0;
+    let info = kind.info();
+    let expiring = if info.parts_expire { Some(cx.env.keyspace.parts.of(kind)?) } else { None };
     all.each(cx, &mut |element| {
-        if kind == Kind::Hash
-            && Head::decode(element.value).is_ok_and(|(head, _)| head.is_expired(cx.env.now_ms))
-        {
+        if expiring.is_some_and(|parts| (parts.is_expired)(element.value, cx.env.now_ms)) {
             return ControlFlow::Continue(());
         }
-        let parts: &[&[u8]] = match kind {
-            Kind::List => &[element.value],
-            _ => &[element.member(), element.value],
+        let (parts, is_ordered): (&[&[u8]], bool) = match info.elements {
+            Elements::Named => (&[element.member(), element.value], false),
+            Elements::Numbered => (&[element.value], true),
+            Elements::Bytes | Elements::Ordered => (&[element.sub, element.value], true),
         };
         let mut own = Xxh3::new();
         for part in parts {
@@ -118,7 +119,7 @@ fn of_elements(cx: &ReadCx<'_>, found: Entry<'_>, kind: Kind, hash: &mut Xxh3) -
             own.update(part);
         }
         let own = own.digest128();
-        if kind == Kind::List {
+        if is_ordered {
             hash.update(&own.to_be_bytes());
         } else {
             unordered ^= own;
@@ -175,10 +176,9 @@ pub fn object(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Answer::reading(cx.session.db, move |cx| {
         let found = entry::find(cx, &key)?;
         let meta = *found.live().ok_or(Error::NoSuchKey)?;
-        let len = match (meta.header.kind, meta.header.body) {
-            (Kind::String, _) => string::value(&found)?.map_or(0, |value| value.len()),
-            (_, Body::Rows { size, .. }) => size,
-            (_, Body::Inline) => 0,
+        let len = match meta.header.body {
+            Body::Rows { size, .. } => size,
+            Body::Inline => meta.rest.len as u64,
         };
         let encoding = object::encoding_name(cx, &meta);
         Ok(Reply::Status(format!(

@@ -7,9 +7,8 @@ use super::options::{EX, EXAT, PX, PXAT, Time, Versioned};
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::encoding::hash::Head;
-use crate::encoding::meta::Kind;
 use crate::error::{Error, Result};
-use crate::keyspace::{Event, ReadCx, WriteCx, entry, fields};
+use crate::keyspace::{Event, ReadCx, WriteCx, entry, parts};
 use crate::reply::Reply;
 use crate::types::collection::Collection;
 use crate::types::hash::{self, Check, Expiry, Hash};
@@ -93,7 +92,7 @@ pub fn of_field(
 ) -> Result<Reply> {
     let found = entry::find_counted(cx, key)?;
     let missing = if found.faded().is_some() { no_field } else { no_key };
-    let Some(mut all) = Collection::of(cx, found, Kind::Hash)? else { return Ok(Reply::Integer(missing)) };
+    let Some(mut all) = Collection::of(cx, found, hash::KIND)? else { return Ok(Reply::Integer(missing)) };
     let found = hash::field(cx, &mut all, field)?;
     Ok(Reply::Integer(found.map_or(no_field, |(head, _)| of(cx, head))))
 }
@@ -101,26 +100,26 @@ pub fn of_field(
 /// The words of TairHash, with the numbers of this server.
 pub fn exhexpireinfo(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     let node = cx.node;
-    let reaper = &node.keyspace.fields.reaper;
+    let reaper = &node.keyspace.parts.reaper;
     let read = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
     let turns = read(&reaper.turns).max(1);
     let mut text = String::from("\r\n# Active expire statistics\r\n");
     let lines = [
         ("enable_active_expire", u64::from(node.active_expire.load(Ordering::Relaxed))),
-        ("tair_hash_active_expire_period", fields::TURN_MS),
-        ("tair_hash_active_expire_keys_per_loop", fields::PER_STEP as u64),
+        ("tair_hash_active_expire_period", parts::TURN_MS),
+        ("tair_hash_active_expire_keys_per_loop", parts::PER_STEP as u64),
         ("tair_hash_active_expire_dbs_per_loop", node.keyspace.databases.count() as u64),
         ("tair_hash_active_expire_last_time_msec", read(&reaper.last_turn_ms)),
         ("tair_hash_active_expire_max_time_msec", read(&reaper.max_turn_ms)),
         ("tair_hash_active_expire_avg_time_msec", read(&reaper.total_turn_ms) / turns),
-        ("tair_hash_passive_expire_keys_per_loop", fields::PER_WRITE as u64),
+        ("tair_hash_passive_expire_keys_per_loop", hash::PER_WRITE as u64),
     ];
     for (name, number) in lines {
         // Writing to a string does not fail.
         let _ = write!(text, "{name}:{number}\r\n");
     }
     text.push_str("\r\n# DB detail statistics\r\n");
-    for (db, (actively, passively)) in node.keyspace.fields.expired().enumerate() {
+    for (db, (actively, passively)) in node.keyspace.parts.expired().enumerate() {
         if actively + passively > 0 {
             let _ = write!(
                 text,

@@ -2,9 +2,9 @@ use tarn_engine::{Range, Read as _, Wait};
 
 use super::*;
 use crate::dispatch::locks::StripeSet;
-use crate::encoding::SPACES;
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::EXPIRE_BUCKETS;
+use crate::encoding::{DATA, FIELD_EXPIRE, SCORE, SPACES};
 use crate::keyspace::{Db, databases, entry};
 use crate::testkit::Kit;
 

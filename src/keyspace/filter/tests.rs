@@ -9,7 +9,7 @@ use tarn_engine::{Filter as _, Probe, Result, Space, Verdict};
 
 use super::*;
 use crate::encoding::meta::Kind;
-use crate::encoding::{slot, zset};
+use crate::encoding::{DATA, FIELD_EXPIRE, SCORE, slot, zset};
 use crate::keyspace::versions::Building;
 use crate::keyspace::{Databases, Db, Versions, draws};
 
@@ -244,7 +244,7 @@ fn compare(wanted: &Rows, recovered: &Rows) {
 fn keyspace() -> Arc<Keyspace> {
     Arc::new(Keyspace {
         garbage: crate::keyspace::Garbage::default(),
-        fields: crate::keyspace::fields::Fields::new(1, crate::encoding::system::FieldIndex::Whole),
+        parts: crate::keyspace::ExpiringParts::new(&[], 1, crate::encoding::system::FieldIndex::Whole),
         seed: SEED,
         databases: Databases::new([0], 1),
         versions: Versions::reserved(1, 1 << 40),

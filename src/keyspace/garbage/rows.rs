@@ -9,20 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 use tarn_engine::{Direction, Range, Read, Space};
 
+use crate::encoding::SYSTEM;
 use crate::encoding::system::{self, SystemKey};
-use crate::encoding::{DATA, SCORE, SYSTEM};
 use crate::error::Result;
+use crate::keyspace::kind::COUNTED_SPACES;
 use crate::keyspace::{STRIPES, View as _, WriteCx, first_slot, stripe_of};
-
-/// Spaces whose dead rows are counted.
-pub const COUNTED: [Space; 2] = [DATA, SCORE];
 
 /// Rows per stripe.
 type Stripes = Box<[AtomicU64]>;
 
-/// Of one physical database, by the number of the space in [`COUNTED`].
+/// Of one physical database, by the number of the space in [`COUNTED_SPACES`].
 #[derive(Debug)]
-struct Counts([Stripes; 2]);
+struct Counts([Stripes; COUNTED_SPACES.len()]);
 
 impl Default for Counts {
     fn default() -> Counts {
@@ -32,7 +30,7 @@ impl Default for Counts {
 
 impl Counts {
     fn of(&self, space: Space, slot: u16) -> Option<&AtomicU64> {
-        let number = COUNTED.iter().position(|counted| *counted == space)?;
+        let number = COUNTED_SPACES.iter().position(|counted| *counted == space)?;
         self.0.get(number)?.get(usize::from(stripe_of(slot)))
     }
 }
@@ -91,7 +89,7 @@ impl DeadRows {
             known.push(SystemKey::from_slice(row));
             ControlFlow::Continue(())
         })?;
-        for space in COUNTED {
+        for space in COUNTED_SPACES {
             for (db, stripes) in self.of(space) {
                 let row = system::dead_rows(db, space);
                 known.retain(|known| *known != row);
@@ -116,7 +114,7 @@ impl DeadRows {
 
     /// Per stripe of each database.
     pub fn of(&self, space: Space) -> BTreeMap<u32, Vec<u64>> {
-        let Some(number) = COUNTED.iter().position(|counted| *counted == space) else {
+        let Some(number) = COUNTED_SPACES.iter().position(|counted| *counted == space) else {
             return BTreeMap::new();
         };
         let databases = self.0.read();
@@ -132,6 +130,7 @@ impl DeadRows {
 mod tests {
     use super::*;
     use crate::dispatch::locks::StripeSet;
+    use crate::encoding::{DATA, SCORE};
     use crate::testkit::Kit;
 
     #[test]
@@ -164,7 +163,7 @@ mod tests {
             DeadRows::load(&kit.node.engine.begin_read(tarn_engine::Wait::Allowed)).unwrap()
         };
         let loaded = save(&mut kit);
-        for space in COUNTED {
+        for space in COUNTED_SPACES {
             assert_eq!(loaded.of(space), kit.node.keyspace.garbage.rows.of(space));
         }
         assert_eq!(loaded.count(), 5);

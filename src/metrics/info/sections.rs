@@ -148,7 +148,7 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("sync_partial_ok", 0),
         ("sync_partial_err", 0),
         ("expired_keys", metrics.sum(|t| t.expired.get())),
-        ("expired_subkeys", node.keyspace.fields.expired().map(|(a, b)| a + b).sum()),
+        ("expired_subkeys", node.keyspace.parts.expired().map(|(a, b)| a + b).sum()),
         ("evicted_keys", 0),
         ("evicted_clients", metrics.evicted_clients.load(Ordering::Relaxed)),
         ("keyspace_hits", metrics.sum(|t| t.hits.get())),
@@ -236,7 +236,7 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
 
 /// Fields of hashes that expire.
 pub fn field_expiry(node: &Arc<Node>, text: &mut Text) -> Result<()> {
-    let fields = &node.keyspace.fields;
+    let fields = &node.keyspace.parts;
     let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
     let (actively, passively) =
         fields.expired().fold((0, 0), |(a, b), (actively, passively)| (a + actively, b + passively));

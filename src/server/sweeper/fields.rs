@@ -15,7 +15,7 @@ use crate::dispatch::locks::StripeSet;
 use crate::encoding::rows::EXPIRE_BUCKETS;
 use crate::encoding::system::FieldIndex;
 use crate::error::Result;
-use crate::keyspace::fields::{Fields, PER_STEP};
+use crate::keyspace::parts::{ExpiringParts, PER_STEP};
 use crate::keyspace::reap::Reaped;
 use crate::keyspace::{Db, databases, drop, entry, reap, scan, stripe_of};
 
@@ -61,7 +61,7 @@ pub fn reap_hash(
     stripes.insert(stripe_of(slot));
     let mut row = row;
     loop {
-        let reaped = executor.transact(&stripes, 0, |cx| reap::reap_fields(cx, (db, key), row, PER_STEP))?;
+        let reaped = executor.transact(&stripes, 0, |cx| reap::reap_parts(cx, (db, key), row, PER_STEP))?;
         row = None;
         note(executor, &reaped);
         let is_due = reaped.places == PER_STEP as u64 && reaped.next_ms <= executor.node.clock.now_ms();
@@ -75,37 +75,37 @@ pub fn reap_hash(
 }
 
 fn note(executor: &Executor, reaped: &Reaped) {
-    if reaped.fields == 0 {
+    if reaped.parts == 0 {
         return;
     }
-    let fields = &executor.node.keyspace.fields;
-    fields.expired_actively(reaped.db, reaped.fields);
+    let parts = &executor.node.keyspace.parts;
+    parts.expired_actively(reaped.db, reaped.parts);
     let lag_ms = executor.node.clock.now_ms().saturating_sub(reaped.oldest_ms);
-    fields.reaper.lag_ms.fetch_max(lag_ms, Relaxed);
+    parts.reaper.lag_ms.fetch_max(lag_ms, Relaxed);
 }
 
 impl FieldSweep {
     /// Follows the configuration.
     pub fn follow(&mut self, executor: &mut Executor) -> Result<()> {
         let wants_sort = executor.node.config.current().active_expire_mode == ActiveExpireMode::Sort;
-        let sorts = executor.node.keyspace.fields.sorts();
+        let sorts = executor.node.keyspace.parts.sorts();
         if wants_sort == sorts {
             return Ok(());
         }
         (self.walk, self.dropping) = (None, None);
         if wants_sort {
-            executor.node.keyspace.fields.set_sorts(true);
+            executor.node.keyspace.parts.set_sorts(true);
         } else {
             // On record before the first command leaves the index alone.
             record(executor, FieldIndex::Part)?;
-            executor.node.keyspace.fields.set_sorts(false);
+            executor.node.keyspace.parts.set_sorts(false);
         }
         Ok(())
     }
 
     /// One step of whatever the mode asks for besides reaping by the index. Whether something is left to be done soon.
     pub fn step(&mut self, executor: &mut Executor, until: Instant) -> Result<bool> {
-        let (sorts, index) = (executor.node.keyspace.fields.sorts(), executor.node.keyspace.fields.index());
+        let (sorts, index) = (executor.node.keyspace.parts.sorts(), executor.node.keyspace.parts.index());
         match (sorts, index) {
             (true, FieldIndex::Whole) => Ok(false),
             (true, _) => {
@@ -160,12 +160,12 @@ impl FieldSweep {
 
 fn record(executor: &mut Executor, index: FieldIndex) -> Result<()> {
     executor.transact(&StripeSet::default(), 0, |cx| {
-        Fields::record_index(cx, index);
+        ExpiringParts::record_index(cx, index);
         Ok(())
     })?;
     executor.node.engine.flush()?;
     executor.node.engine.sync()?;
-    executor.node.keyspace.fields.set_index(index);
+    executor.node.keyspace.parts.set_index(index);
     Ok(())
 }
 
@@ -194,12 +194,12 @@ impl Walk {
         let mut met = Vec::new();
         let cursor = self.cursor;
         let next = executor.look(0, |cx| {
-            scan::expiring_hashes(cx, db, stripe, cursor, WALK_ROWS, &mut |row, earliest_ms| {
+            scan::with_expiring_parts(cx, db, stripe, cursor, WALK_ROWS, &mut |row, earliest_ms| {
                 let (db, slot, key) = (row.db, row.slot, row.key.to_vec());
                 met.push(Met { db, slot, key, is_due: earliest_ms <= now_ms });
             })
         })?;
-        executor.node.keyspace.fields.reaper.walked.fetch_add(met.len() as u64, Relaxed);
+        executor.node.keyspace.parts.reaper.walked.fetch_add(met.len() as u64, Relaxed);
         for hash in met {
             hash.treat(executor, until, builds)?;
         }
@@ -222,7 +222,7 @@ impl Met {
             executor.transact(&stripes, 0, |cx| {
                 if let Some(db) = cx.env.keyspace.databases.owner(self.db) {
                     let found = entry::find_in(cx, db, &self.key)?;
-                    entry::index_fields(cx, &found);
+                    entry::index_parts(cx, &found);
                 }
                 Ok(())
             })?;

@@ -16,7 +16,7 @@ use crate::dispatch::registry::registry;
 use crate::encoding::rows::{EXPIRE_BUCKETS, ExpireKind};
 use crate::encoding::{SYSTEM, system};
 use crate::error::Result;
-use crate::keyspace::fields::TURN_MS;
+use crate::keyspace::parts::TURN_MS;
 use crate::keyspace::{reap, stripe_of};
 use crate::node::Node;
 
@@ -90,7 +90,7 @@ impl Sweeper {
         if node.active_expire.load(Relaxed) {
             let begun = Instant::now();
             let until = begun + STEP;
-            node.keyspace.fields.reaper.lag_ms.store(0, Relaxed);
+            node.keyspace.parts.reaper.lag_ms.store(0, Relaxed);
             let mut quiet = 0;
             while quiet < EXPIRE_BUCKETS {
                 let bucket = self.next_bucket;
@@ -121,7 +121,7 @@ impl Sweeper {
         let (mut left, mut left_ms) = (0, u64::MAX);
         for (done, due) in (1..).zip(&all) {
             self.clock_needed = true;
-            if due.kind == ExpireKind::HashFields {
+            if due.kind == ExpireKind::Parts {
                 let hash = (due.db, due.slot, due.key.as_slice());
                 let next_ms =
                     fields::reap_hash(&mut self.executor, hash, Some((&due.row, due.at_ms)), until)?;
@@ -153,7 +153,7 @@ impl Sweeper {
     }
 
     fn note_turn(&mut self, begun: Instant) {
-        let reaper = &self.executor.node.keyspace.fields.reaper;
+        let reaper = &self.executor.node.keyspace.parts.reaper;
         let took_ms = begun.elapsed().as_millis() as u64;
         reaper.last_turn_ms.store(took_ms, Relaxed);
         reaper.max_turn_ms.fetch_max(took_ms, Relaxed);

@@ -4,7 +4,7 @@
 //! A command opens a key as a kind of collection, works on elements, and saves it:
 //!
 //! ```text
-//! let mut set = Collection::open_or_create(cx, key, Kind::Set)?;      // one metadata read, the type checked
+//! let mut set = Collection::open_or_create(cx, key, set::KIND)?;      // one metadata read, the type checked
 //! for member in members { added += u64::from(set.insert(cx, member)?); }     // one read each; what is new is written
 //! set.save(cx)?;           // the metadata, if it has changed: the key goes with its last element
 //! ```
@@ -18,7 +18,8 @@
 //! Elements are sorted by sub-key: `hash64(member), member` where they have names. The order is the same in every
 //! collection of a data directory, so sub-keys of different sets can be compared.
 //!
-//! Invariants: the size in the metadata is exact in every commit; no collection is empty; element writes keep the
+//! Invariants: the size in the metadata is exact in every commit; no collection is empty but of a type
+//! that may be; element writes keep the
 //! expiry; rows of a version are only ever written under the key's lock or before the version is live.
 
 pub mod copy;
@@ -43,6 +44,7 @@ use crate::encoding::collection::{GROWN, hash64, push_member, read_own};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{RowKey, collection_end};
 use crate::error::{Error, Result};
+use crate::keyspace::kind::Encoding;
 use crate::keyspace::{Entry, Env, Meta, View, WriteCx, entry};
 use crate::reply::Span;
 
@@ -388,7 +390,8 @@ impl Collection<'_> {
         }
     }
 
-    /// Puts the metadata if it has changed. The key goes with its last element; its expiry stays.
+    /// Puts the metadata if it has changed. The key goes with its last element, unless its type may be empty; its expiry
+    /// stays.
     pub fn save(&mut self, cx: &mut WriteCx<'_>) -> Result<()> {
         let expire_at_ms = self.entry.expire_at_ms();
         self.save_with_expiry(cx, expire_at_ms)
@@ -400,7 +403,7 @@ impl Collection<'_> {
             return Ok(());
         }
         self.changed = false;
-        if self.size == 0 {
+        if self.size == 0 && !self.kind.info().may_be_empty {
             return entry::remove(cx, &self.entry);
         }
         if self.size > compact_limit(&cx.env, self.kind) {
@@ -414,12 +417,9 @@ impl Collection<'_> {
 
 /// Elements up to which Redis keeps a collection of this kind in its compact form.
 fn compact_limit(env: &Env<'_>, kind: Kind) -> u64 {
-    let limits = env.limits;
-    match kind {
-        Kind::Hash => limits.hash_entries as u64,
-        Kind::Set => limits.set_ints as u64,
-        Kind::SortedSet => limits.zset_entries as u64,
-        Kind::List | Kind::String => u64::MAX,
+    match kind.info().encoding {
+        Encoding::Compact { up_to, .. } => env.limits.size(up_to) as u64,
+        Encoding::Only(_) | Encoding::Text => u64::MAX,
     }
 }
 

@@ -6,6 +6,7 @@
 //! Invariants: a field has a row in `field-expire` exactly if its own row has an expiry, at that time; the metadata
 //! counts these rows, and none of them is due before the time it names.
 
+mod due;
 mod expire;
 mod pick;
 mod read;
@@ -15,6 +16,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use crate::encoding::meta::Kind;
+
+pub use due::{PARTS, PER_WRITE};
 pub use expire::{Condition, Expiry, MAX_EXPIRE_MS, persist, set_expiry, set_expiry_checked};
 pub use pick::{Pick, pick};
 pub use read::{Field, Visit, each, field, find, get, get_each, len, page, value};
@@ -22,3 +26,5 @@ pub use version::Check;
 pub use write::{
     Hash, Maker, Old, Text, Ttl, delete, increment, increment_float, read_float, set, set_new, spelt, update,
 };
+
+pub const KIND: Kind = Kind::Hash;

@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use super::KIND;
+use super::due::each_due;
 use crate::encoding::Malformed;
-use crate::encoding::hash::{self, Expiring, Head};
-use crate::encoding::meta::Kind;
+use crate::encoding::collection::Expiring;
+use crate::encoding::hash::{self, Head};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Place, View, fields};
+use crate::keyspace::{Env, Place, View};
 use crate::reply::Span;
 use crate::types::collection::{Collection, Element, page};
 
@@ -23,7 +25,7 @@ pub type Visit<'v> = &'v mut dyn FnMut(Field<'_>);
 
 /// The hash that a key holds, for reading.
 pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Option<Collection<'k>>> {
-    Collection::find(cx, key, Kind::Hash)
+    Collection::find(cx, key, KIND)
 }
 
 /// A field's value, in the arena.
@@ -87,7 +89,7 @@ fn due(cx: &impl View, all: &Collection<'_>) -> Result<u64> {
     }
     let limit = if env.place == Place::IoThread { Env::LIGHT_ROWS + 1 } else { usize::MAX };
     let mut count = 0;
-    let shown = fields::each_due(cx, all.prefix(), expiring.earliest_ms, limit, &mut |is_expired| {
+    let shown = each_due(cx, all.prefix(), expiring.earliest_ms, limit, &mut |is_expired| {
         count += u64::from(is_expired);
         ControlFlow::Continue(())
     })?;

@@ -71,7 +71,7 @@ fn check(kit: &mut Kit, key: &str) {
                 let (start, end) = (expire_position(bucket, 0), expire_end(bucket));
                 cx.scan_each(EXPIRE, &start, &end, usize::MAX, &mut |row, _| {
                     let row = read_expire(row).unwrap();
-                    if row.kind == ExpireKind::HashFields && row.key == key.as_bytes() {
+                    if row.kind == ExpireKind::Parts && row.key == key.as_bytes() {
                         first.push(row.at_ms);
                     }
                     ControlFlow::Continue(())
@@ -82,7 +82,7 @@ fn check(kit: &mut Kit, key: &str) {
         .unwrap();
     assert_eq!(second, expected, "level two of {key}");
     let Some(expiring) = expiring else { return assert!(first.is_empty(), "level one of {key}") };
-    assert_eq!(expiring.fields, expected.len() as u64);
+    assert_eq!(expiring.parts, expected.len() as u64);
     match expected.first() {
         None => assert_eq!((expiring.earliest_ms, first), (0, vec![])),
         Some((earliest_ms, _)) => {
@@ -147,7 +147,7 @@ fn a_write_takes_three_due_fields_along() {
     assert_eq!(rows(&mut kit, "h").len(), 3, "what writes nothing removes nothing");
     run(&mut kit, "HDEL h nosuch");
     assert_eq!(rows(&mut kit, "h").len(), 1);
-    assert_eq!(kit.node.keyspace.fields.expired().next(), Some((0, 5)));
+    assert_eq!(kit.node.keyspace.parts.expired().next(), Some((0, 5)));
 }
 
 #[test]
@@ -171,17 +171,17 @@ fn reap_all(kit: &mut Kit, limit: usize) -> u64 {
     let mut total = 0;
     for bucket in 0..EXPIRE_BUCKETS {
         let due = kit.executor.look_at(now_ms, 0, |cx| reap::due(cx, bucket, 0, 100)).unwrap();
-        for due in due.iter().filter(|due| due.kind == ExpireKind::HashFields) {
+        for due in due.iter().filter(|due| due.kind == ExpireKind::Parts) {
             let mut row = Some((due.row.as_slice(), due.at_ms));
             loop {
                 let reaped = kit
                     .executor
                     .transact_at(now_ms, &StripeSet::ALL, 0, |cx| {
-                        reap::reap_fields(cx, (due.db, &due.key), row, limit)
+                        reap::reap_parts(cx, (due.db, &due.key), row, limit)
                     })
                     .unwrap();
                 row = None;
-                total += reaped.fields;
+                total += reaped.parts;
                 if reaped.places < limit as u64 {
                     break;
                 }
@@ -251,8 +251,8 @@ fn the_row_of_a_hash_that_is_another_one_now_is_dropped() {
     let row = Some((due[0].row.as_slice(), due[0].at_ms));
     let reaped = kit
         .executor
-        .transact_at(now_ms, &StripeSet::ALL, 0, |cx| reap::reap_fields(cx, (due[0].db, b"h"), row, 10))
+        .transact_at(now_ms, &StripeSet::ALL, 0, |cx| reap::reap_parts(cx, (due[0].db, b"h"), row, 10))
         .unwrap();
-    assert_eq!(reaped.fields, 0);
+    assert_eq!(reaped.parts, 0);
     assert_eq!(run(&mut kit, "HGET h a"), r#""2""#);
 }

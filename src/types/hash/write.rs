@@ -2,13 +2,14 @@
 
 use smallvec::SmallVec;
 
+use super::KIND;
+use super::due::{PER_WRITE, announce, take_due};
 use super::version::Check;
 use crate::encoding::FIELD_EXPIRE;
-use crate::encoding::collection::TAIR;
-use crate::encoding::hash::{self, Expiring, Head};
-use crate::encoding::meta::Kind;
+use crate::encoding::collection::{Expiring, TAIR};
+use crate::encoding::hash::{self, Head};
 use crate::error::{Error, Result};
-use crate::keyspace::{Env, Event, View as _, WriteCx, entry, fields};
+use crate::keyspace::{Env, Event, View as _, WriteCx, entry};
 use crate::number;
 use crate::number::extended::{self, Extended};
 use crate::reply::Span;
@@ -60,18 +61,18 @@ impl Old {
 impl<'k> Hash<'k> {
     /// The hash that a key holds. None where it does not exist.
     pub fn open(cx: &mut WriteCx<'_>, key: &'k [u8]) -> Result<Option<Hash<'k>>> {
-        Collection::open(cx, key, Kind::Hash)?.map(Hash::of).transpose()
+        Collection::open(cx, key, KIND)?.map(Hash::of).transpose()
     }
 
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8], maker: Maker) -> Result<Hash<'k>> {
         let found = entry::find(cx, key)?;
-        if let Some(meta) = found.live_as(Kind::Hash)?.copied() {
+        if let Some(meta) = found.live_as(KIND)?.copied() {
             return Hash::of(Collection::with(cx, found, &meta)?);
         }
         // The fields of a hash that has faded stay until they are reaped one by one, so that each is announced.
         let mut all = match found.faded().copied() {
             Some(meta) => Collection::with(cx, found, &meta)?,
-            None => Collection::create(cx, found, Kind::Hash)?,
+            None => Collection::create(cx, found, KIND)?,
         };
         all.set_flag(TAIR, maker == Maker::Tair);
         Hash::of(all)
@@ -151,16 +152,16 @@ impl<'k> Hash<'k> {
                 return before_ms;
             }
             cx.delete(FIELD_EXPIRE, &hash::due(self.all.prefix(), before_ms, field));
-            self.expiring.fields = self.expiring.fields.saturating_sub(1);
+            self.expiring.parts = self.expiring.parts.saturating_sub(1);
             if !old.is_live {
                 self.expired(cx, field);
             }
         }
         if expire_at_ms != 0 {
             cx.put(FIELD_EXPIRE, &hash::due(self.all.prefix(), expire_at_ms, field), &[]);
-            let Expiring { fields, earliest_ms } = self.expiring;
-            let earliest_ms = if fields == 0 { expire_at_ms } else { earliest_ms.min(expire_at_ms) };
-            self.expiring = Expiring { fields: fields + 1, earliest_ms };
+            let Expiring { parts, earliest_ms } = self.expiring;
+            let earliest_ms = if parts == 0 { expire_at_ms } else { earliest_ms.min(expire_at_ms) };
+            self.expiring = Expiring { parts: parts + 1, earliest_ms };
         }
         expire_at_ms
     }
@@ -168,7 +169,7 @@ impl<'k> Hash<'k> {
     /// A field has been removed because its time had come.
     fn expired(&self, cx: &mut WriteCx<'_>, field: &[u8]) {
         cx.tally().expired_fields += 1;
-        fields::announce(cx, &self.all.entry, [field]);
+        announce(cx, &self.all.entry, [field]);
     }
 
     /// Puts the metadata if it has changed; the key goes with its last field. A few other fields whose time has come
@@ -179,7 +180,7 @@ impl<'k> Hash<'k> {
         if self.expiring.may_be_due(until_ms) {
             self.reap(cx, until_ms)?;
         }
-        if self.expiring.fields == 0 {
+        if self.expiring.parts == 0 {
             self.expiring = Expiring::default();
             self.all.set_own(&[]);
         } else {
@@ -192,11 +193,11 @@ impl<'k> Hash<'k> {
     fn reap(&mut self, cx: &mut WriteCx<'_>, until_ms: u64) -> Result<()> {
         let Hash { all, expiring } = self;
         let span = (expiring.earliest_ms, until_ms);
-        let taken = fields::take_due(cx, &all.entry, all.prefix(), span, fields::PER_WRITE)?;
-        cx.tally().expired_fields += taken.fields as u32;
-        expiring.fields = expiring.fields.saturating_sub(taken.fields);
+        let taken = take_due(cx, &all.entry, all.prefix(), span, PER_WRITE)?;
+        cx.tally().expired_fields += taken.parts as u32;
+        expiring.parts = expiring.parts.saturating_sub(taken.parts);
         expiring.earliest_ms = taken.next_ms;
-        all.resize(all.size().saturating_sub(taken.fields));
+        all.resize(all.size().saturating_sub(taken.parts));
         Ok(())
     }
 }

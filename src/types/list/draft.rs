@@ -1,9 +1,8 @@
 //! A whole new list, of any length.
 
-use super::MISSING;
+use super::{KIND, MISSING};
 use crate::encoding::DATA;
 use crate::encoding::list::MIDDLE;
-use crate::encoding::meta::Kind;
 use crate::error::Result;
 use crate::keyspace::build::Builder;
 use crate::keyspace::{Entry, WriteCx};
@@ -20,7 +19,7 @@ impl<'a, 'k> Draft<'a, 'k> {
     /// `len` is how many elements there will be, about. Many of them are work for a worker.
     pub fn begin(cx: &mut WriteCx<'a>, found: Entry<'k>, len: u64) -> Result<Draft<'a, 'k>> {
         let build = Builder::begin(&cx.env, len)?;
-        let rows = Collection::create(cx, found, Kind::List)?;
+        let rows = Collection::create(cx, found, KIND)?;
         Ok(Draft { rows, build, next: MIDDLE })
     }
 

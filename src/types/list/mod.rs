@@ -29,6 +29,8 @@ use crate::keyspace::{Entry, View, WriteCx};
 use crate::reply::Span;
 use crate::types::collection::Collection;
 
+pub const KIND: Kind = Kind::List;
+
 const MISSING: Error = Error::Damaged("an element of a list");
 
 /// An end of a list.
@@ -49,23 +51,23 @@ pub struct List<'k> {
 impl<'k> List<'k> {
     /// For reading commands: counted as a hit or a miss. None where there is no such key.
     pub fn find(cx: &mut impl View, key: &'k [u8]) -> Result<Option<List<'k>>> {
-        Collection::find(cx, key, Kind::List)?.map(List::of).transpose()
+        Collection::find(cx, key, KIND)?.map(List::of).transpose()
     }
 
     /// For writing commands. None where there is no such key.
     #[inline(always)] // as its rows
     pub fn open(cx: &mut impl View, key: &'k [u8]) -> Result<Option<List<'k>>> {
-        Collection::open(cx, key, Kind::List)?.map(List::of).transpose()
+        Collection::open(cx, key, KIND)?.map(List::of).transpose()
     }
 
     #[inline(always)] // as its rows
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8]) -> Result<List<'k>> {
-        List::of(Collection::open_or_create(cx, key, Kind::List)?)
+        List::of(Collection::open_or_create(cx, key, KIND)?)
     }
 
     /// The list that a key holds. None where it does not exist.
     pub fn of_entry(cx: &impl View, found: Entry<'k>) -> Result<Option<List<'k>>> {
-        Collection::of(cx, found, Kind::List)?.map(List::of).transpose()
+        Collection::of(cx, found, KIND)?.map(List::of).transpose()
     }
 
     #[inline(always)] // as its rows

@@ -14,12 +14,14 @@ use crate::error::Result;
 use crate::keyspace::{Env, Event, View, WriteCx, draws};
 use crate::number;
 
+pub const KIND: Kind = Kind::Set;
+
 /// Shows a member.
 pub type Visit<'v> = &'v mut dyn FnMut(&[u8]);
 
 /// The set that a key holds, for reading.
 pub fn find<'k>(cx: &mut impl View, key: &'k [u8]) -> Result<Option<Collection<'k>>> {
-    Collection::find(cx, key, Kind::Set)
+    Collection::find(cx, key, KIND)
 }
 
 /// Adds members and returns how many of them are new.
@@ -29,7 +31,7 @@ pub fn add<'a>(
     members: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
     cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
-    let mut all = Collection::open_or_create(cx, key, Kind::Set)?;
+    let mut all = Collection::open_or_create(cx, key, KIND)?;
     let before = all.size();
     for member in members {
         if all.insert(cx, member)? {
@@ -57,7 +59,7 @@ pub fn remove<'a>(
     key: &[u8],
     members: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    let count = collection::delete_each(cx, key, Kind::Set, members, &mut |_| {})?;
+    let count = collection::delete_each(cx, key, KIND, members, &mut |_| {})?;
     if count > 0 {
         cx.notify(Event::SREM, key);
     }
@@ -66,11 +68,11 @@ pub fn remove<'a>(
 
 /// Moves a member from one set to another; whether it was there.
 pub fn move_member(cx: &mut WriteCx<'_>, from: &[u8], to: &[u8], member: &[u8]) -> Result<bool> {
-    let Some(mut source) = Collection::open(cx, from, Kind::Set)? else { return Ok(false) };
+    let Some(mut source) = Collection::open(cx, from, KIND)? else { return Ok(false) };
     if from == to {
         return source.has(cx, member);
     }
-    let mut target = Collection::open_or_create(cx, to, Kind::Set)?;
+    let mut target = Collection::open_or_create(cx, to, KIND)?;
     if !source.delete(cx, member)? {
         return Ok(false);
     }

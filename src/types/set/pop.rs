@@ -1,8 +1,7 @@
 //! Taking members out at random.
 
-use super::{Visit, each, note_kind};
+use super::{KIND, Visit, each, note_kind};
 use crate::encoding::collection::HASH_LEN;
-use crate::encoding::meta::Kind;
 use crate::encoding::rows::RowKey;
 use crate::error::Result;
 use crate::keyspace::{Event, View as _, WriteCx, draws, entry};
@@ -15,7 +14,7 @@ const FEW_STAY: u64 = 5;
 
 /// Takes one member out, into the arena.
 pub fn pop_one(cx: &mut WriteCx<'_>, key: &[u8]) -> Result<Option<Span>> {
-    let Some(mut all) = Collection::open(cx, key, Kind::Set)? else { return Ok(None) };
+    let Some(mut all) = Collection::open(cx, key, KIND)? else { return Ok(None) };
     let mut picked = RowKey::new();
     random::one(cx, &all, &mut draws(cx.env.random), &mut |element| {
         picked.extend_from_slice(element.member())
@@ -28,7 +27,7 @@ pub fn pop_one(cx: &mut WriteCx<'_>, key: &[u8]) -> Result<Option<Span>> {
 
 /// Takes `count` members out, or all there are, and shows them.
 pub fn pop(cx: &mut WriteCx<'_>, key: &[u8], count: u64, visit: Visit<'_>) -> Result<()> {
-    let Some(mut all) = Collection::open(cx, key, Kind::Set)? else { return Ok(()) };
+    let Some(mut all) = Collection::open(cx, key, KIND)? else { return Ok(()) };
     if count == 0 {
         return Ok(());
     }
@@ -67,7 +66,7 @@ fn keep(cx: &mut WriteCx<'_>, all: &Collection<'_>, count: u64, visit: Visit<'_>
         }
         std::ops::ControlFlow::Continue(())
     })?;
-    let mut few = Collection::create(cx, all.entry.clone(), Kind::Set)?;
+    let mut few = Collection::create(cx, all.entry.clone(), KIND)?;
     for sub in kept.iter() {
         let member = sub.get(HASH_LEN..).unwrap_or_default();
         few.put_known(cx, member, &[], true);

@@ -1,10 +1,9 @@
 //! A set that is made of others.
 
 use super::algebra::{self, Operation};
-use super::note_kind;
+use super::{KIND, note_kind};
 use crate::encoding::DATA;
 use crate::encoding::collection::HASH_LEN;
-use crate::encoding::meta::Kind;
 use crate::error::Result;
 use crate::keyspace::build::Builder;
 use crate::keyspace::{WriteCx, entry};
@@ -22,7 +21,7 @@ pub fn store<'a, 'k>(
     members.light(&cx.env)?;
     let to = entry::find(cx, to)?;
     let mut build: Builder<'a> = Builder::begin(&cx.env, members.at_most())?;
-    let mut all = Collection::create(cx, to, Kind::Set)?;
+    let mut all = Collection::create(cx, to, KIND)?;
     let mut size = 0;
     while let Some(sub) = members.next(&cx.sources())? {
         build.put(cx, DATA, all.sub_row(sub), &[])?;

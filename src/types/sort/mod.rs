@@ -19,11 +19,11 @@ pub use pattern::Pattern;
 
 use self::chosen::{Chosen, Weight};
 use super::collection::{Collection, MAX_STEP_BYTES, MAX_STEP_ROWS, Walk};
-use super::list::{End, List};
+use super::list::{self, End, List};
 use super::strings::Strings;
+use super::{set, zset};
 use crate::encoding::SCORE;
 use crate::encoding::collection::HASH_LEN;
-use crate::encoding::meta::Kind;
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, View, entry};
 use crate::number::double;
@@ -65,21 +65,21 @@ pub fn sort(cx: &mut impl View, key: &[u8], request: &Request<'_>, values: usize
     let Some(meta) = found.live() else { return Ok(Strings::default()) };
     let kind = meta.header.kind;
     let mut request = *request;
-    if kind == Kind::Set && request.by == By::Nothing && request.settled {
+    if kind == set::KIND && request.by == By::Nothing && request.settled {
         request.by = By::Element;
         request.alpha = true;
     }
     let (source, len) = match kind {
-        Kind::List => {
+        list::KIND => {
             let list = List::of_entry(cx, found)?.ok_or(Error::NoSuchKey)?;
             let len = list.len();
             (Source::List { list, left: 0..len, from: End::Left }, len)
         }
-        Kind::Set | Kind::SortedSet => {
+        set::KIND | zset::KIND => {
             let all = Collection::of(cx, found, kind)?.ok_or(Error::NoSuchKey)?;
             (Source::Rows(rows(&all, &request)), all.size())
         }
-        Kind::String | Kind::Hash => return Err(Error::WrongType),
+        _ => return Err(Error::WrongType),
     };
     let ranks = request.ranks(len);
     let reads = match request.by {
@@ -97,7 +97,7 @@ pub fn sort(cx: &mut impl View, key: &[u8], request: &Request<'_>, values: usize
 
 /// The rows of a set or a sorted set, in the order that the request asks for if it is to be theirs.
 fn rows(all: &Collection<'_>, request: &Request<'_>) -> Walk {
-    if all.kind() != Kind::SortedSet || request.by != By::Nothing {
+    if all.kind() != zset::KIND || request.by != By::Nothing {
         return all.walk().whole();
     }
     let (start, end) = all.bounds();

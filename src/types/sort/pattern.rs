@@ -2,7 +2,6 @@
 //!
 //! Redis looks for `#`, `*` and `->` as in C strings, up to a zero byte; what is around them may hold any bytes.
 
-use crate::encoding::meta::Kind;
 use crate::error::Result;
 use crate::keyspace::{Entry, View, entry};
 use crate::reply::Span;
@@ -82,10 +81,10 @@ fn string_of(cx: &mut impl View, found: &Entry<'_>) -> Result<Option<Span>> {
 
 /// The field of a key; none where it is no hash.
 fn field_of(cx: &mut impl View, found: Entry<'_>, field: &[u8]) -> Result<Option<Span>> {
-    if found.live().is_none_or(|meta| meta.header.kind != Kind::Hash) {
+    if found.live().is_none_or(|meta| meta.header.kind != hash::KIND) {
         return Ok(None);
     }
-    match Collection::of(cx, found, Kind::Hash)? {
+    match Collection::of(cx, found, hash::KIND)? {
         Some(mut all) => hash::value(cx, &mut all, field),
         None => Ok(None),
     }

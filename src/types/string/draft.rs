@@ -1,8 +1,8 @@
 //! A string that is being changed in place: only the pieces that are touched are read and written.
 
-use super::{Pieces, Value, pieces, store_pieces, value};
+use super::{KIND, Pieces, Value, pieces, store_pieces, value};
 use crate::encoding::DATA;
-use crate::encoding::meta::{Body, Header, Kind};
+use crate::encoding::meta::{Body, Header};
 use crate::encoding::string::{INLINE_MAX, PIECE_LEN};
 use crate::error::Result;
 use crate::keyspace::{Entry, Env, View as _, WriteCx, entry};
@@ -133,7 +133,7 @@ impl<'k> Draft<'k> {
         let expire_at_ms = self.entry.expire_at_ms();
         match &self.form {
             Form::Inline(span) => cx.lend(|cx, arena| {
-                let header = Header { kind: Kind::String, expire_at_ms, body: Body::Inline };
+                let header = Header { kind: KIND, expire_at_ms, body: Body::Inline };
                 entry::store(cx, &self.entry, &header, &[span.of(arena)])
             }),
             Form::Pieces { pieces, .. } => store_pieces(cx, &self.entry, pieces, expire_at_ms),

@@ -21,6 +21,8 @@ use crate::number;
 use crate::number::extended::{self, Extended};
 use crate::reply::Span;
 
+pub const KIND: Kind = Kind::String;
+
 /// The value of a live key, not yet read when it is long.
 #[derive(Debug, Clone)]
 pub enum Value {
@@ -31,7 +33,7 @@ pub enum Value {
 
 /// The value of a key that must be a string if it exists.
 pub fn value(found: &Entry<'_>) -> Result<Option<Value>> {
-    let Some(meta) = found.live_as(Kind::String)? else { return Ok(None) };
+    let Some(meta) = found.live_as(KIND)? else { return Ok(None) };
     Ok(Some(match meta.header.body {
         Body::Inline => Value::Inline(meta.rest),
         Body::Rows { version, size } => Value::Pieces(Pieces::new(found, version, size)),
@@ -112,7 +114,7 @@ impl Value {
 /// Makes the key this string, whatever it was. The time has not come yet; see [`set_expiring`].
 pub fn set(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: u64) -> Result<()> {
     if value.len() <= INLINE_MAX {
-        let header = Header { kind: Kind::String, expire_at_ms, body: Body::Inline };
+        let header = Header { kind: KIND, expire_at_ms, body: Body::Inline };
         return entry::store(cx, found, &header, &[value]);
     }
     cx.env.light_or_offload(value.len(), Env::LIGHT_BYTES)?;
@@ -149,7 +151,7 @@ pub fn store_pieces(
     expire_at_ms: u64,
 ) -> Result<()> {
     let body = Body::Rows { version: pieces.version, size: pieces.len };
-    entry::store(cx, found, &Header { kind: Kind::String, expire_at_ms, body }, &[])
+    entry::store(cx, found, &Header { kind: KIND, expire_at_ms, body }, &[])
 }
 
 /// Appends to the string and returns its new length.

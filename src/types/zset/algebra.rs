@@ -4,13 +4,14 @@
 //! memory is a step of rows for each. Where one is much smaller than another, its members are looked up there instead.
 //! The results come in that order too, not by score. What stores them reads its inputs as [`crate::keyspace::WriteCx::sources`].
 
-use super::Scored;
+use super::{KIND, Scored};
 use crate::encoding::collection::HASH_LEN;
 use crate::encoding::meta::Kind;
 use crate::encoding::zset::read_value;
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, View, entry};
 use crate::types::collection::{Collection, Element, Merge, Walk};
+use crate::types::set;
 
 /// From so many times the size of the walked input on, another one is asked for single members.
 const PROBE_RATIO: u64 = 8;
@@ -53,7 +54,7 @@ impl<'k> Input<'k> {
         let found = entry::find_counted(cx, key)?;
         let rows = match found.live().map(|meta| meta.header.kind) {
             None => None,
-            Some(kind @ (Kind::Set | Kind::SortedSet)) => Collection::of(cx, found, kind)?,
+            Some(kind @ (set::KIND | KIND)) => Collection::of(cx, found, kind)?,
             Some(_) => return Err(Error::WrongType),
         };
         Ok(Input { rows, weight: 1.0 })
@@ -66,7 +67,7 @@ impl<'k> Input<'k> {
 
 /// The score of an element; members of sets have 1.
 fn score_of(kind: Kind, value: &[u8]) -> Result<f64> {
-    if kind == Kind::Set { Ok(1.0) } else { Ok(read_value(value)?) }
+    if kind == set::KIND { Ok(1.0) } else { Ok(read_value(value)?) }
 }
 
 /// How members are looked for in an input.
@@ -215,7 +216,7 @@ impl Union {
         while let Some((number, head)) = self.walks.peek(cx)?
             && head.sub == sub
         {
-            let (kind, weight) = self.kinds.get(number).copied().unwrap_or((Kind::Set, 1.0));
+            let (kind, weight) = self.kinds.get(number).copied().unwrap_or((set::KIND, 1.0));
             let score = not_nan(weight * score_of(kind, head.value)?);
             total = Some(total.map_or(score, |total| self.aggregate.join(total, score)));
             self.walks.skip(cx)?;

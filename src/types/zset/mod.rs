@@ -33,6 +33,8 @@ use crate::encoding::{DATA, SCORE};
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, View, WriteCx};
 
+pub const KIND: Kind = Kind::SortedSet;
+
 /// A member and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored<'a> {
@@ -74,16 +76,16 @@ pub enum Added {
 impl<'k> SortedSet<'k> {
     /// For reading commands: counted as a hit or a miss.
     pub fn find(cx: &mut impl View, key: &'k [u8]) -> Result<Option<SortedSet<'k>>> {
-        Ok(Collection::find(cx, key, Kind::SortedSet)?.map(|rows| SortedSet { rows }))
+        Ok(Collection::find(cx, key, KIND)?.map(|rows| SortedSet { rows }))
     }
 
     /// For writing commands.
     pub fn open(cx: &mut impl View, key: &'k [u8]) -> Result<Option<SortedSet<'k>>> {
-        Ok(Collection::open(cx, key, Kind::SortedSet)?.map(|rows| SortedSet { rows }))
+        Ok(Collection::open(cx, key, KIND)?.map(|rows| SortedSet { rows }))
     }
 
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8]) -> Result<SortedSet<'k>> {
-        Ok(SortedSet { rows: Collection::open_or_create(cx, key, Kind::SortedSet)? })
+        Ok(SortedSet { rows: Collection::open_or_create(cx, key, KIND)? })
     }
 }
 

@@ -3,8 +3,7 @@
 use tarn_engine::Direction;
 
 use super::range::Ranks;
-use super::{Interval, Kept, Scored, SortedSet};
-use crate::encoding::meta::Kind;
+use super::{Interval, KIND, Kept, Scored, SortedSet};
 use crate::encoding::rows::RowKey;
 use crate::encoding::zset::value;
 use crate::encoding::{DATA, SCORE};
@@ -99,7 +98,7 @@ impl<'k> SortedSet<'k> {
         let behind = Interval { start: gone.end.clone(), end: whole.end };
         let left = self.size().saturating_sub(count);
         let mut build = Builder::begin(&cx.env, left)?;
-        let mut rows = Collection::create(cx, self.rows.entry.clone(), Kind::SortedSet)?;
+        let mut rows = Collection::create(cx, self.rows.entry.clone(), KIND)?;
         let mut row = RowKey::from_slice(rows.prefix());
         let prefix_len = row.len();
         for interval in [before, behind].into_iter().filter(|interval| !interval.is_empty()) {

@@ -1,8 +1,7 @@
 //! A whole sorted set in place of what a key holds, made of members that come in any order, each once. Memory holds a
 //! batch of rows, whatever the size.
 
-use super::{Kept, Scored, is_compact, kept_score};
-use crate::encoding::meta::Kind;
+use super::{KIND, Kept, Scored, is_compact, kept_score};
 use crate::encoding::rows::RowKey;
 use crate::encoding::zset::{push_score, sign, value};
 use crate::encoding::{DATA, SCORE};
@@ -26,7 +25,7 @@ pub struct Store<'a, 'k> {
 impl<'a, 'k> Store<'a, 'k> {
     pub fn begin(cx: &mut WriteCx<'a>, key: &'k [u8]) -> Result<Store<'a, 'k>> {
         let found = entry::find(cx, key)?;
-        let rows = Collection::create(cx, found, Kind::SortedSet)?;
+        let rows = Collection::create(cx, found, KIND)?;
         let score_row = RowKey::from_slice(rows.prefix());
         let prefix_len = score_row.len();
         let (build, compact) = (Builder::default(), Some(Kept::default()));

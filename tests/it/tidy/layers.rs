@@ -125,6 +125,37 @@ fn names(code: &str, word: &str) -> bool {
     })
 }
 
+/// Where kinds of keys are named: their numbers, their table, and each type's own files.
+const NAMES_KINDS: &[(&str, &[&str])] = &[
+    ("src/encoding/meta.rs", KINDS),
+    ("src/keyspace/kind.rs", KINDS),
+    ("src/types/string/", &["String"]),
+    ("src/types/hash/", &["Hash"]),
+    ("src/types/set/", &["Set"]),
+    ("src/types/list/", &["List"]),
+    ("src/types/zset/", &["SortedSet"]),
+];
+const KINDS: &[&str] = &["String", "Hash", "Set", "List", "SortedSet"];
+
+/// Tests may name them.
+#[test]
+fn a_type_is_named_in_the_kind_table_and_in_its_own_files() {
+    let mut violations = Vec::new();
+    for file in files().iter().filter(|file| file.is_rust() && file.path.starts_with("src/")) {
+        if file.path.starts_with("src/model/") {
+            continue;
+        }
+        let own = NAMES_KINDS.iter().find(|(path, _)| file.path.starts_with(path));
+        let code = file.product_code();
+        for kind in KINDS.iter().filter(|kind| own.is_none_or(|(_, own)| !own.contains(kind))) {
+            if names(&code, &format!("Kind::{kind}")) {
+                violations.push(format!("{} names Kind::{kind}", file.path));
+            }
+        }
+    }
+    assert_none("what is to be known of a type stands in src/keyspace/kind.rs", &violations);
+}
+
 /// Comments count too. The crate's own page may say what it has never heard of.
 #[test]
 fn the_engine_has_never_heard_of_the_protocol_above() {

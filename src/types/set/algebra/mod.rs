@@ -12,7 +12,7 @@ mod tests;
 
 use self::merge::Merge;
 use self::sieve::Sieve;
-use crate::encoding::meta::Kind;
+use super::KIND;
 use crate::error::Result;
 use crate::keyspace::{Env, View, entry};
 use crate::types::collection::Collection;
@@ -60,7 +60,7 @@ fn find<'k>(
     let found = entry::find_each(cx, keys)?;
     let sets = found.into_iter().map(|mut found| {
         entry::meet(cx, &mut found)?;
-        Collection::of(cx, found, Kind::Set)
+        Collection::of(cx, found, KIND)
     });
     sets.collect()
 }
