@@ -202,7 +202,7 @@ fn select(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if cx.node.config.current().cluster_enabled && index != 0 {
         return Err(Error::reply("ERR SELECT is not allowed in cluster mode"));
     }
-    let db = u16::try_from(index).ok().and_then(|db| cx.node.keyspace.databases.get(db));
+    let db = u16::try_from(index).ok().and_then(|db| cx.node.keyspace.shared.database(db));
     cx.session.select(db.ok_or(Error::DbOutOfRange)?.logical);
     Ok(Reply::OK.into())
 }

@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Db, Env, Event, ReadCx, WriteCx, databases, entry};
+use crate::keyspace::{Db, Env, Event, ReadCx, WriteCx, entry, shared};
 use crate::number;
 use crate::reply::Reply;
 use crate::types;
@@ -88,7 +88,7 @@ fn swapdb(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let first = cx.env.database(first).ok_or(Error::DbOutOfRange)?;
     let second = cx.env.database(second).ok_or(Error::DbOutOfRange)?;
     if first.logical != second.logical {
-        databases::swap(cx, first, second);
+        shared::swap(cx, first, second);
     }
     Ok(Reply::OK)
 }
@@ -102,7 +102,7 @@ fn flushdb(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn flushall(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     check_mode(args)?;
     let keyspace = cx.env.keyspace;
-    for db in keyspace.databases.iter() {
+    for db in keyspace.shared.databases() {
         flush(cx, db)?;
     }
     Ok(Reply::OK)
@@ -115,14 +115,15 @@ fn check_mode(mut args: Args<'_>) -> Result<()> {
 
 /// Nothing is written for a database that is empty.
 fn flush(cx: &mut WriteCx<'_>, db: Db) -> Result<Reply> {
-    if databases::key_count(cx, db)? != 0 {
-        databases::flush(cx, db)?;
+    if shared::key_count(cx, db)? != 0 {
+        shared::flush(cx, db)?;
     }
     Ok(Reply::OK)
 }
 
 fn dbsize(cx: &mut ReadCx<'_>, _: Args<'_>) -> Result<Reply> {
-    Ok(Reply::Integer(entry::key_count(cx)? as i64))
+    let db = cx.env.db;
+    Ok(Reply::Integer(shared::key_count(cx, db)? as i64))
 }
 
 /// A database by the number a client gave.

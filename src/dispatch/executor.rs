@@ -374,7 +374,7 @@ impl Node {
     ) -> Result<Env<'a>> {
         Ok(Env {
             keyspace: &self.keyspace,
-            db: self.keyspace.databases.get(db).ok_or(Error::DbOutOfRange)?,
+            db: self.keyspace.shared.database(db).ok_or(Error::DbOutOfRange)?,
             now_ms,
             place,
             located: Located::default(),

@@ -107,7 +107,7 @@ impl<'k> Elements<'k> {
 /// Reads keys that will be asked for soon into memory, in one go and without locks: the metadata, and for a command that
 /// does not name the element it wants, small collections too. `keys` are those of one call and of what came behind it.
 pub fn load_keys(node: &Node, spec: &Spec, db: u16, keys: Words<'_>) {
-    let Some(db) = node.keyspace.databases.get(db).filter(|_| !keys.is_empty()) else { return };
+    let Some(db) = node.keyspace.shared.database(db).filter(|_| !keys.is_empty()) else { return };
     let seed = node.keyspace.seed;
     let meta: Vec<_> =
         keys.iter().map(|key| rows::meta(db.physical, slot::of(key), rows::hash48(seed, key), key)).collect();

@@ -64,7 +64,7 @@ impl Lookahead {
 
     /// The same for elements: with the metadata at hand, the rows that commands will read can be told.
     fn look_into_keys(&mut self, node: &Node, db: u16, bytes: &[u8]) {
-        let Some(db) = node.keyspace.databases.get(db) else { return };
+        let Some(db) = node.keyspace.shared.database(db) else { return };
         let Lookahead { parsers, upcoming, rows: wanted, value } = self;
         wanted.clear();
         let read = node.engine.begin_read(Wait::Never);
@@ -99,7 +99,7 @@ impl Lookahead {
 
     fn parse(&mut self, node: &Node, db: u16, bytes: &[u8], limits: &Limits) {
         let seed = node.keyspace.seed;
-        let Some(db) = node.keyspace.databases.get(db) else { return };
+        let Some(db) = node.keyspace.shared.database(db) else { return };
         let mut start = 0;
         let mut last: (&[u8], Located, bool) = (&[], Located::default(), false);
         for parser in &mut self.parsers {

@@ -247,7 +247,7 @@ fn carry_out(node: &Node, events: Events, list: Vec<Effect>) {
     let mut told = Vec::new();
     for effect in list {
         match effect {
-            Effect::Renumber(db) => node.keyspace.databases.apply(&[db]),
+            Effect::Renumber(db) => node.keyspace.shared.remapped(&[db]),
             Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
             Effect::Tell(_) => told.push(effect),
         }

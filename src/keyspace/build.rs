@@ -6,7 +6,7 @@
 //! version that never becomes live, which compaction drops.
 //!
 //! The version comes from [`WriteCx::new_version`], which keeps it registered until the command's commit, and the
-//! command's lock on the key is held throughout: see [`super::versions::Building`].
+//! command's lock on the key is held throughout: see [`super::shared::Building`].
 
 use std::time::Duration;
 

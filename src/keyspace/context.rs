@@ -14,7 +14,7 @@ use super::Keyspace;
 use super::effects::Effects;
 use super::entry::{self, Entry};
 use super::events::remember_lapsed;
-use super::versions::Building;
+use super::shared::Building;
 use crate::config::Events;
 use crate::encoding::{rows, slot};
 use crate::error::{Error, Result};
@@ -143,7 +143,7 @@ impl Env<'_> {
     }
 
     pub fn database(&self, logical: i64) -> Option<Db> {
-        u16::try_from(logical).ok().and_then(|n| self.keyspace.databases.get(n))
+        u16::try_from(logical).ok().and_then(|n| self.keyspace.shared.database(n))
     }
 }
 
@@ -408,11 +408,7 @@ impl<'a> WriteCx<'a> {
 
     /// A version that no collection ever had.
     pub fn new_version(&mut self) -> Result<u64> {
-        let building = self.env.keyspace.versions.begin().ok_or_else(|| {
-            Error::Engine(tarn_engine::Error::Unavailable(
-                "no collection version is left in the reserve".into(),
-            ))
-        })?;
+        let building = self.env.keyspace.shared.new_version()?;
         let version = building.version();
         self.building.push(building);
         Ok(version)

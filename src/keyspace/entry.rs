@@ -5,12 +5,11 @@ use super::context::{Db, Env, View, WriteCx};
 use super::effects::Effect;
 use super::events::{Event, missed};
 use super::garbage::Dead;
-use super::{databases, stripe_of};
+use super::shared;
 use crate::encoding::collection::{Expiring, read_own};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
-use crate::encoding::system::Counts;
-use crate::encoding::{EXPIRE, META, Malformed, SYSTEM, system};
+use crate::encoding::{EXPIRE, META, Malformed};
 use crate::error::{Error, Result};
 use crate::reply::Span;
 
@@ -321,7 +320,7 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
     }
     let before_ms = entry.stored_expiry();
     let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
-    count(cx, entry, i64::from(entry.stored.is_none()), expiring)?;
+    shared::count(cx, entry.db, entry.slot, i64::from(entry.stored.is_none()), expiring)?;
     move_expiry(cx, entry, ExpireKind::Key, before_ms, header.expire_at_ms);
     let parts_before_ms = entry.stored.map_or(0, |stored| stored.expiring.earliest_ms);
     let parts_ms = match rest {
@@ -349,7 +348,7 @@ pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
     cx.delete(META, &entry.row());
     cx.effects.list.extend(Dead::of(entry, stored, None).map(Effect::Dead));
-    count(cx, entry, -1, -i64::from(stored.header.expire_at_ms != 0))?;
+    shared::count(cx, entry.db, entry.slot, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if entry.has_lapsed() {
         cx.tally().expired += 1;
         cx.notify_in(entry.db, Event::EXPIRED, entry.key);
@@ -408,28 +407,4 @@ fn move_expiry(cx: &mut WriteCx<'_>, entry: &Entry<'_>, kind: ExpireKind, before
     if after_ms != 0 {
         cx.put(EXPIRE, &row(after_ms), &[]);
     }
-}
-
-/// Changes how many keys the entry's stripe has, and how many of them expire.
-fn count(cx: &mut WriteCx<'_>, entry: &Entry<'_>, keys: i64, expiring: i64) -> Result<()> {
-    if (keys, expiring) == (0, 0) {
-        return Ok(());
-    }
-    let row = system::key_count(entry.db.physical, stripe_of(entry.slot));
-    let before = match cx.get(SYSTEM, &row)? {
-        Some(span) => Counts::decode(cx.bytes(span))?,
-        None => Counts::default(),
-    };
-    let changed = |count: u64, change: i64| {
-        count.checked_add_signed(change).ok_or(Error::Damaged("the counter of keys"))
-    };
-    let after = Counts { keys: changed(before.keys, keys)?, expiring: changed(before.expiring, expiring)? };
-    cx.put(SYSTEM, &row, &[&after.encode()]);
-    Ok(())
-}
-
-/// Number of keys of the context's database.
-pub fn key_count(cx: &mut impl View) -> Result<u64> {
-    let db = cx.env().db;
-    databases::key_count(cx, db)
 }

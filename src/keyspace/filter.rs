@@ -83,7 +83,7 @@ impl Filter for Garbage {
     }
 
     fn before_write_back(&self) -> u64 {
-        self.keyspace.get().map_or(0, |keyspace| keyspace.versions.settled())
+        self.keyspace.get().map_or(0, |keyspace| keyspace.shared.settled_version())
     }
 
     fn written_back(&self, mark: u64) {
@@ -130,7 +130,7 @@ fn live_version(probe: &dyn Probe, keyspace: &Keyspace, element: &ElementRow<'_>
 
 fn is_dropped(probe: &dyn Probe, keyspace: &Keyspace, db: u32) -> Option<bool> {
     // A database in use is known without a read. One that only seems not to be (the map is being changed) is asked for.
-    if keyspace.databases.owner(db).is_some() {
+    if keyspace.shared.owner(db).is_some() {
         return Some(false);
     }
     read(probe, SYSTEM, &system::dropped(db), |_| Some(())).map(|row| row.is_some())

@@ -174,7 +174,7 @@ impl Kind {
 }
 
 impl Info {
-    /// [`Info::name`], or that of the guise that the metadata's flags give the key.
+    /// What a key with these flags in its metadata passes for, if it is not the type itself.
     pub fn guise(&self, flags: u8) -> Option<&'static Guise> {
         self.guises.iter().find(|guise| flags & guise.flag != 0)
     }

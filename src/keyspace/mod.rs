@@ -5,7 +5,6 @@
 
 pub mod build;
 pub mod context;
-pub mod databases;
 pub mod drop;
 pub mod effects;
 pub mod entry;
@@ -16,19 +15,18 @@ pub mod kind;
 pub mod parts;
 pub mod reap;
 pub mod scan;
+pub mod shared;
 pub mod start;
-pub mod versions;
 
 use crate::encoding::slot::SLOTS;
 
 pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
-pub use databases::Databases;
 pub use effects::{Effect, Effects};
 pub use entry::{Entry, Meta};
 pub use events::{Event, Note};
 pub use garbage::Garbage;
 pub use parts::ExpiringParts;
-pub use versions::Versions;
+pub use shared::Shared;
 
 /// Keys are locked and counted by stripe: 64 neighbouring slots.
 pub const STRIPES: usize = 256;
@@ -48,8 +46,7 @@ pub fn first_slot(stripe: u16) -> u16 {
 pub struct Keyspace {
     /// Seed of hash48 and hash64, made once per data directory.
     pub seed: u64,
-    pub databases: Databases,
-    pub versions: Versions,
+    pub shared: Shared,
     pub garbage: Garbage,
     pub parts: ExpiringParts,
 }

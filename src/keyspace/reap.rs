@@ -48,7 +48,7 @@ pub fn due(cx: &mut impl View, bucket: u8, from_ms: u64, limit: usize) -> Result
 /// Removes the key if it is still the one that is due, and the row that announced it in any case.
 /// Whether a key was removed.
 pub fn reap(cx: &mut WriteCx<'_>, due: &Due) -> Result<bool> {
-    let Some(db) = cx.env.keyspace.databases.owner(due.db) else {
+    let Some(db) = cx.env.keyspace.shared.owner(due.db) else {
         cx.delete(EXPIRE, &due.row);
         return Ok(false);
     };
@@ -92,7 +92,7 @@ pub fn reap_parts(
     row: Option<(&[u8], u64)>,
     limit: usize,
 ) -> Result<Reaped> {
-    let owner = cx.env.keyspace.databases.owner(db);
+    let owner = cx.env.keyspace.shared.owner(db);
     let found = owner.map(|db| entry::find_with_due_parts(cx, db, key)).transpose()?;
     let stored = found.as_ref().and_then(|found| Some((found, Stored::of(cx, found)?)));
     if let Some((row, at_ms)) = row

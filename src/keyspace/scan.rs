@@ -9,7 +9,7 @@
 use std::ops::ControlFlow;
 
 use super::context::{Db, Env, Place, View, draws};
-use super::{databases, entry, first_slot, stripe_of};
+use super::{entry, first_slot, shared, stripe_of};
 use crate::encoding::META;
 use crate::encoding::meta::Header;
 use crate::encoding::rows::{self, HASH48_MAX, MetaRow, RowKey};
@@ -111,7 +111,7 @@ pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(
     let db = cx.env().db;
     let Some(begin) = Cursor::from_client(cursor) else { return Ok(0) };
     let mut left = count;
-    for (stripe, _) in databases::key_counts(cx, db)? {
+    for (stripe, _) in shared::key_counts(cx, db)? {
         if stripe < stripe_of(begin.slot) {
             continue;
         }
@@ -144,7 +144,7 @@ pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(
 /// Visits every live key of the database until `each` breaks.
 pub fn every_key(cx: &mut impl View, each: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>) -> Result<()> {
     let db = cx.env().db;
-    for (stripe, _) in databases::key_counts(cx, db)? {
+    for (stripe, _) in shared::key_counts(cx, db)? {
         let mut flow = ControlFlow::Continue(());
         each_row(cx, db, Cursor::stripe(stripe), Cursor::stripe(stripe + 1), &mut |row| {
             if row.is_live(cx)? {
@@ -183,7 +183,7 @@ pub fn pick(cx: &mut impl View, keep: &mut dyn FnMut(&[u8])) -> Result<bool> {
     let db = cx.env().db;
     let mut random = draws(cx.env().random);
     let mut draw = move || random.next().unwrap_or_default();
-    let counts = databases::key_counts(cx, db)?;
+    let counts = shared::key_counts(cx, db)?;
     let total: u64 = counts.iter().map(|(_, keys)| keys).sum();
     if total == 0 {
         return Ok(false);

@@ -40,7 +40,7 @@ fn kit(dir: &std::path::Path) -> Kit {
 }
 
 fn compact(node: &Node) {
-    let db = node.keyspace.databases.get(0).expect("a database").physical;
+    let db = node.keyspace.shared.database(0).expect("a database").physical;
     let (start, end) = database(db);
     for space in [META, DATA, SCORE] {
         node.engine.compact(space, Range { start: &start, end: &end }).expect("a compaction");
@@ -52,7 +52,7 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
     let mut arena = Vec::new();
     let env = Env {
         keyspace: &kit.node.keyspace,
-        db: kit.node.keyspace.databases.get(0).expect("a database"),
+        db: kit.node.keyspace.shared.database(0).expect("a database"),
         now_ms: model.now_ms,
         place: Place::Worker,
         located: Located::default(),
@@ -85,7 +85,7 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
 
 /// Rows of elements in the sorted data and the tables.
 fn element_rows(kit: &mut Kit) -> [usize; 2] {
-    let db = kit.node.keyspace.databases.get(0).expect("a database").physical;
+    let db = kit.node.keyspace.shared.database(0).expect("a database").physical;
     let (start, end) = database(db);
     [DATA, SCORE].map(|space| {
         let mut rows = 0;

@@ -15,6 +15,7 @@ use crate::encoding::rows::EXPIRE_BUCKETS;
 use crate::error::Result;
 use crate::keyspace::garbage::share::{Cell, cells};
 use crate::keyspace::kind::ELEMENT_SPACES;
+use crate::keyspace::shared::Duty;
 use crate::keyspace::{View as _, drop, first_slot};
 use crate::node::Node;
 
@@ -42,8 +43,14 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
             }
         }
         failpoint::reach("cleaner");
-        if let Err(error) = clean(&mut executor, stop) {
+        let shared = &node.keyspace.shared;
+        if shared.owns(Duty::Dropped)
+            && let Err(error) = clean(&mut executor, stop)
+        {
             tracing::warn!(%error, "a flushed database could not be removed; it is tried again");
+        }
+        if !shared.owns(Duty::Garbage) {
+            continue;
         }
         if let Err(error) = bury(&mut executor, stop) {
             tracing::warn!(%error, "a dead collection is left to compaction");
@@ -101,7 +108,7 @@ impl Collector {
             return Ok(());
         }
         for (space, cell) in &due {
-            if ends(stop) {
+            if ends(node, Duty::Garbage, stop) {
                 return Ok(());
             }
             compact(node, *space, cell)?;
@@ -117,7 +124,7 @@ impl Collector {
 /// Estimates the garbage; the cells that hold too much of it.
 fn look(node: &Node) -> Result<Vec<(Space, Cell)>> {
     let garbage = &node.keyspace.garbage;
-    let mut databases: Vec<u32> = node.keyspace.databases.iter().map(|db| db.physical).collect();
+    let mut databases: Vec<u32> = node.keyspace.shared.databases().map(|db| db.physical).collect();
     databases.sort_unstable();
     let mut due = Vec::new();
     let mut dead_bytes = 0;
@@ -147,15 +154,16 @@ fn compact(node: &Node, space: Space, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-fn ends(stop: &Receiver<()>) -> bool {
-    stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty)
+/// Whether a step is to be left out: the process ends, or the duty is somebody else's by now.
+fn ends(node: &Node, duty: Duty, stop: &Receiver<()>) -> bool {
+    !node.keyspace.shared.owns(duty) || stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty)
 }
 
 /// Has the rows of big collections that died removed.
 fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
     for dead in executor.node.keyspace.garbage.take() {
         for doomed in dead.ranges() {
-            if ends(stop) {
+            if ends(&executor.node, Duty::Garbage, stop) {
                 return Ok(());
             }
             if !executor.node.engine.abandon(doomed.space, &doomed.start)? {
@@ -188,7 +196,7 @@ fn clean(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
         return Ok(());
     }
     for doomed in numbers.iter().flat_map(|number| drop::ranges(*number)) {
-        if ends(stop) {
+        if ends(&executor.node, Duty::Dropped, stop) {
             return Ok(());
         }
         remove(executor, &doomed)?;
@@ -196,6 +204,9 @@ fn clean(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
     for bucket in 0..EXPIRE_BUCKETS {
         let mut place = Some(drop::Place::bucket(bucket));
         while let Some(from) = place {
+            if !executor.node.keyspace.shared.owns(Duty::Dropped) {
+                return Ok(());
+            }
             place = executor.transact(&StripeSet::default(), 0, |cx| {
                 drop::expiries(cx, &numbers, bucket, &from, BATCH)
             })?;

@@ -36,7 +36,7 @@ fn swapping_and_flushing_change_numbers_only() {
 #[test]
 fn an_empty_database_keeps_its_number() {
     let mut kit = Kit::new();
-    let number = |kit: &Kit| kit.node.keyspace.databases.get(2).map(|db| db.physical);
+    let number = |kit: &Kit| kit.node.keyspace.shared.database(2).map(|db| db.physical);
     assert_eq!(kit.run("FLUSHALL | SELECT 2 | FLUSHDB SYNC"), "+OK | +OK | +OK");
     assert_eq!(number(&kit), Some(2));
     assert_eq!(kit.run("SET a 1 | FLUSHDB"), "+OK | +OK");

@@ -42,7 +42,7 @@ impl Digest {
 
 /// The digest of all databases. Two servers with the same data answer the same.
 pub fn digest(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    let databases = cx.node.keyspace.databases.count();
+    let databases = cx.node.keyspace.shared.database_count();
     Ok(Answer::Worker(Box::new(move |node| {
         let mut all = Digest::default();
         for logical in 0..databases as u16 {

@@ -108,7 +108,7 @@ pub fn exhexpireinfo(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
         ("enable_active_expire", u64::from(node.active_expire.load(Ordering::Relaxed))),
         ("tair_hash_active_expire_period", parts::TURN_MS),
         ("tair_hash_active_expire_keys_per_loop", parts::PER_STEP as u64),
-        ("tair_hash_active_expire_dbs_per_loop", node.keyspace.databases.count() as u64),
+        ("tair_hash_active_expire_dbs_per_loop", node.keyspace.shared.database_count() as u64),
         ("tair_hash_active_expire_last_time_msec", read(&reaper.last_turn_ms)),
         ("tair_hash_active_expire_max_time_msec", read(&reaper.max_turn_ms)),
         ("tair_hash_active_expire_avg_time_msec", read(&reaper.total_turn_ms) / turns),

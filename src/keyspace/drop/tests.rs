@@ -5,7 +5,7 @@ use crate::dispatch::locks::StripeSet;
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::EXPIRE_BUCKETS;
 use crate::encoding::{DATA, FIELD_EXPIRE, SCORE, SPACES};
-use crate::keyspace::{Db, databases, entry};
+use crate::keyspace::{Db, entry, shared};
 use crate::testkit::Kit;
 
 /// Rows of every space, the ones that describe the database itself left out.
@@ -41,8 +41,8 @@ fn put(kit: &mut Kit, db: u16, key: &[u8], expire_at_ms: u64) {
 }
 
 fn flush(kit: &mut Kit, db: u16) {
-    let found = kit.node.keyspace.databases.get(db).unwrap();
-    kit.executor.transact(&StripeSet::ALL, db, |cx| databases::flush(cx, found)).unwrap();
+    let found = kit.node.keyspace.shared.database(db).unwrap();
+    kit.executor.transact(&StripeSet::ALL, db, |cx| shared::flush(cx, found)).unwrap();
 }
 
 /// What the server does in the background.
@@ -78,16 +78,46 @@ fn a_flushed_database_leaves_nothing_behind_and_takes_nothing_along() {
         put(&mut kit, 0, format!("a{n}").as_bytes(), far + n);
         put(&mut kit, 1, format!("a{n}").as_bytes(), far + n % 3);
     }
-    let other = kit.executor.look(1, |cx| entry::key_count(cx)).unwrap();
+    let other = kit
+        .executor
+        .look(1, |cx| {
+            let db = cx.env.db;
+            shared::key_count(cx, db)
+        })
+        .unwrap();
     let both = rows_left(&kit);
     flush(&mut kit, 0);
     put(&mut kit, 0, b"new", far);
-    assert_eq!(kit.executor.look(0, |cx| entry::key_count(cx)).unwrap(), 1);
+    assert_eq!(
+        kit.executor
+            .look(0, |cx| {
+                let db = cx.env.db;
+                shared::key_count(cx, db)
+            })
+            .unwrap(),
+        1
+    );
     assert_eq!(kit.executor.look(0, |cx| dropped(cx)).unwrap(), [0]);
     remove_dropped(&mut kit);
     assert_eq!(kit.executor.look(0, |cx| dropped(cx)).unwrap(), []);
-    assert_eq!(kit.executor.look(1, |cx| entry::key_count(cx)).unwrap(), other);
-    assert_eq!(kit.executor.look(0, |cx| entry::key_count(cx)).unwrap(), 1);
+    assert_eq!(
+        kit.executor
+            .look(1, |cx| {
+                let db = cx.env.db;
+                shared::key_count(cx, db)
+            })
+            .unwrap(),
+        other
+    );
+    assert_eq!(
+        kit.executor
+            .look(0, |cx| {
+                let db = cx.env.db;
+                shared::key_count(cx, db)
+            })
+            .unwrap(),
+        1
+    );
     // Half of what there was, and six rows of the new key: four of its own, its expiry and its counter.
     assert_eq!(rows_left(&kit), both / 2 + 6);
     flush(&mut kit, 0);
@@ -102,7 +132,7 @@ fn a_number_is_never_used_again() {
     let mut seen = vec![];
     for _ in 0..5 {
         flush(&mut kit, 3);
-        let Db { physical, .. } = kit.node.keyspace.databases.get(3).unwrap();
+        let Db { physical, .. } = kit.node.keyspace.shared.database(3).unwrap();
         assert!(!seen.contains(&physical) && physical >= 1 << 16);
         seen.push(physical);
     }

@@ -10,8 +10,8 @@ use tarn_engine::{Filter as _, Probe, Result, Space, Verdict};
 use super::*;
 use crate::encoding::meta::Kind;
 use crate::encoding::{DATA, FIELD_EXPIRE, SCORE, slot, zset};
-use crate::keyspace::versions::Building;
-use crate::keyspace::{Databases, Db, Versions, draws};
+use crate::keyspace::shared::{Building, Shared};
+use crate::keyspace::{Db, draws};
 
 const SEED: u64 = 7;
 const KEYS: u64 = 3;
@@ -89,7 +89,7 @@ fn header(body: Body) -> Option<Vec<u8>> {
 
 impl<'k> Model<'k> {
     fn db(&self) -> u32 {
-        self.keyspace.databases.get(0).unwrap().physical
+        self.keyspace.shared.database(0).unwrap().physical
     }
 
     fn is_locked(&self, key: u64) -> bool {
@@ -105,14 +105,14 @@ impl<'k> Model<'k> {
         let db = self.db();
         match random % 16 {
             0..=3 if !self.is_locked(key) => {
-                let version = self.keyspace.versions.begin().unwrap();
+                let version = self.keyspace.shared.new_version().unwrap();
                 let mut commit = Model::elements(db, key, version.version(), 0);
                 let body = Body::Rows { version: version.version(), size: 1 };
                 commit.push((META, meta_row(db, key), header(body)));
                 self.log.push(commit);
             }
             4 if !self.is_locked(key) => {
-                let version = self.keyspace.versions.begin().unwrap();
+                let version = self.keyspace.shared.new_version().unwrap();
                 self.builds.push(Build { key, db, version, batches: 0 });
             }
             5..=6 => self.build(random),
@@ -150,7 +150,7 @@ impl<'k> Model<'k> {
         let fresh = self.next_physical;
         self.next_physical += 1;
         self.log.push(vec![(SYSTEM, system::dropped(self.db()).to_vec(), Some(vec![]))]);
-        self.keyspace.databases.apply(&[Db { logical: 0, physical: fresh }]);
+        self.keyspace.shared.remapped(&[Db { logical: 0, physical: fresh }]);
     }
 
     fn write_back(&mut self) {
@@ -246,8 +246,7 @@ fn keyspace() -> Arc<Keyspace> {
         garbage: crate::keyspace::Garbage::default(),
         parts: crate::keyspace::ExpiringParts::new(&[], 1, crate::encoding::system::FieldIndex::Whole),
         seed: SEED,
-        databases: Databases::new([0], 1),
-        versions: Versions::reserved(1, 1 << 40),
+        shared: Shared::fresh(1),
     })
 }
 

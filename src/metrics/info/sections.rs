@@ -13,7 +13,7 @@ use crate::dispatch::executor::Executor;
 use crate::dispatch::registry::registry;
 use crate::encoding::system::{Counts, FieldIndex};
 use crate::error::Result;
-use crate::keyspace::databases;
+use crate::keyspace::shared;
 use crate::metrics::process;
 use crate::node::Node;
 use crate::pubsub::Kind;
@@ -322,8 +322,8 @@ pub fn keyspace(node: &Arc<Node>, text: &mut Text) -> Result<()> {
 pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, Counts)>> {
     let mut executor = Executor::uncounted(node);
     let mut found = Vec::new();
-    for db in node.keyspace.databases.iter() {
-        let counts = executor.look(db.logical, |cx| databases::counts(cx, db))?;
+    for db in node.keyspace.shared.databases() {
+        let counts = executor.look(db.logical, |cx| shared::counts(cx, db))?;
         if counts.keys > 0 {
             found.push((db.logical, counts));
         }

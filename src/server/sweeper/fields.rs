@@ -17,7 +17,7 @@ use crate::encoding::system::FieldIndex;
 use crate::error::Result;
 use crate::keyspace::parts::{ExpiringParts, PER_STEP};
 use crate::keyspace::reap::Reaped;
-use crate::keyspace::{Db, databases, drop, entry, reap, scan, stripe_of};
+use crate::keyspace::{Db, drop, entry, reap, scan, shared, stripe_of};
 
 /// Metadata rows looked at in one step of a walk, and expiries looked at in one step of dropping.
 const WALK_ROWS: usize = 1_000;
@@ -170,7 +170,7 @@ fn record(executor: &mut Executor, index: FieldIndex) -> Result<()> {
 }
 
 fn numbers(executor: &Executor) -> Vec<Db> {
-    executor.node.keyspace.databases.iter().collect()
+    executor.node.keyspace.shared.databases().collect()
 }
 
 impl Walk {
@@ -183,7 +183,7 @@ impl Walk {
     fn step(&mut self, executor: &mut Executor, until: Instant, builds: bool) -> Result<bool> {
         let Some(db) = self.databases.last().copied() else { return Ok(false) };
         let Some(stripe) = self.stripes.last().copied() else {
-            let stripes = executor.look(0, |cx| databases::key_counts(cx, db))?;
+            let stripes = executor.look(0, |cx| shared::key_counts(cx, db))?;
             self.stripes = stripes.into_iter().map(|(stripe, _)| stripe).collect();
             if self.stripes.is_empty() {
                 self.databases.pop();
@@ -220,7 +220,7 @@ impl Met {
             let mut stripes = StripeSet::default();
             stripes.insert(stripe_of(self.slot));
             executor.transact(&stripes, 0, |cx| {
-                if let Some(db) = cx.env.keyspace.databases.owner(self.db) {
+                if let Some(db) = cx.env.keyspace.shared.owner(self.db) {
                     let found = entry::find_in(cx, db, &self.key)?;
                     entry::index_parts(cx, &found);
                 }

@@ -17,6 +17,7 @@ use crate::encoding::rows::{EXPIRE_BUCKETS, ExpireKind};
 use crate::encoding::{SYSTEM, system};
 use crate::error::Result;
 use crate::keyspace::parts::TURN_MS;
+use crate::keyspace::shared::{self, Duty};
 use crate::keyspace::{reap, stripe_of};
 use crate::node::Node;
 
@@ -95,13 +96,15 @@ impl Sweeper {
             while quiet < EXPIRE_BUCKETS {
                 let bucket = self.next_bucket;
                 self.next_bucket = (bucket + 1) % EXPIRE_BUCKETS;
-                quiet = if self.reap_bucket(bucket, until)? { 0 } else { quiet + 1 };
+                let owns = node.keyspace.shared.owns(Duty::Expiry(bucket));
+                quiet = if owns && self.reap_bucket(bucket, until)? { 0 } else { quiet + 1 };
                 if Instant::now() >= until {
                     backlog = quiet < EXPIRE_BUCKETS;
                     break;
                 }
             }
-            let soon = self.fields.step(&mut self.executor, Instant::now() + STEP)?;
+            let owns = node.keyspace.shared.owns(Duty::Parts);
+            let soon = owns && self.fields.step(&mut self.executor, Instant::now() + STEP)?;
             self.note_turn(begun);
             backlog |= soon;
         }
@@ -164,11 +167,14 @@ impl Sweeper {
 
     fn extend_versions(&mut self) -> Result<()> {
         let node = Arc::clone(&self.executor.node);
-        let Some(limit) = node.keyspace.versions.wanted_limit() else { return Ok(()) };
-        self.put_system(&system::version_limit(), limit)?;
+        let Some(limit) = node.keyspace.shared.wanted_reserve() else { return Ok(()) };
+        self.executor.transact(&StripeSet::default(), 0, |cx| {
+            shared::record_reserve(cx, limit);
+            Ok(())
+        })?;
         node.engine.flush()?;
         node.engine.sync()?;
-        node.keyspace.versions.extend(limit);
+        node.keyspace.shared.reserved(limit);
         Ok(())
     }
 
@@ -178,16 +184,12 @@ impl Sweeper {
             return Ok(());
         }
         let now_ms = self.executor.node.clock.now_ms();
-        self.put_system(&system::clock(), now_ms)?;
+        self.executor.transact(&StripeSet::default(), 0, |cx| {
+            cx.put(SYSTEM, &system::clock(), &[&now_ms.to_be_bytes()]);
+            Ok(())
+        })?;
         self.clock_noted = Instant::now();
         self.clock_needed = false;
         Ok(())
-    }
-
-    fn put_system(&mut self, key: &[u8], number: u64) -> Result<()> {
-        self.executor.transact(&StripeSet::default(), 0, |cx| {
-            cx.put(SYSTEM, key, &[&number.to_be_bytes()]);
-            Ok(())
-        })
     }
 }

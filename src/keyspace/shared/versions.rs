@@ -10,6 +10,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
+use tarn_engine::{AnyWrite, Read as _, Write as _};
+
+use crate::encoding::{SYSTEM, system};
+use crate::error::{Error, Result};
+use crate::keyspace::WriteCx;
 
 /// A start reserves this many versions with one row; none of an earlier start's is given out again.
 pub const RESERVE: u64 = 1 << 32;
@@ -57,7 +62,22 @@ impl Drop for Building<'_> {
     }
 }
 
+/// Puts a reserve on record: see [`super::Shared::wanted_reserve`].
+pub fn record_reserve(cx: &mut WriteCx<'_>, limit: u64) {
+    cx.put(SYSTEM, &system::version_limit(), &[&limit.to_be_bytes()]);
+}
+
 impl Versions {
+    /// Those behind all that were ever reserved.
+    pub fn open(txn: &mut AnyWrite<'_>) -> Result<Versions> {
+        let mut value = Vec::new();
+        let is_known = txn.get(SYSTEM, &system::version_limit(), &mut value)?;
+        let first = if is_known { system::read_u64(&value)? } else { 1 };
+        let limit = first.saturating_add(RESERVE);
+        txn.put(SYSTEM, &system::version_limit(), &[&limit.to_be_bytes()]);
+        Ok(Versions::reserved(first, limit))
+    }
+
     /// Versions from `first` up to, not including, `limit`, which must already be on record.
     pub fn reserved(first: u64, limit: u64) -> Versions {
         Versions {
@@ -67,8 +87,17 @@ impl Versions {
         }
     }
 
-    /// A new version, registered. None when the reserve is used up before it was extended.
-    pub fn begin(&self) -> Option<Building<'_>> {
+    /// A new version, registered. Refused when the reserve is used up before it was extended.
+    pub fn begin(&self) -> Result<Building<'_>> {
+        self.registered().ok_or_else(|| {
+            Error::Engine(tarn_engine::Error::Unavailable(
+                "no collection version is left in the reserve".into(),
+            ))
+        })
+    }
+
+    #[inline]
+    fn registered(&self) -> Option<Building<'_>> {
         let lane = self.being_built.get(LANE.get())?;
         // Given out and registered under the lane's lock, so that `settled` sees neither or both.
         let mut versions = lane.lock();
@@ -112,7 +141,7 @@ mod tests {
     #[test]
     fn the_reserve_is_a_hard_limit() {
         let versions = Versions::reserved(5, 7);
-        let begin = |versions: &Versions| versions.begin().map(|building| building.version());
+        let begin = |versions: &Versions| versions.begin().ok().map(|building| building.version());
         assert_eq!(begin(&versions), Some(5));
         assert_eq!(begin(&versions), Some(6));
         assert_eq!(begin(&versions), None);
@@ -131,7 +160,7 @@ mod tests {
         drop(first);
         assert_eq!(versions.settled(), second.version());
         let elsewhere = std::thread::scope(|threads| {
-            threads.spawn(|| versions.begin().map(|b| b.version())).join().unwrap()
+            threads.spawn(|| versions.begin().ok().map(|b| b.version())).join().unwrap()
         });
         assert_eq!(elsewhere, Some(3));
         drop(second);

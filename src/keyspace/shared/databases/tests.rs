@@ -38,13 +38,13 @@ fn the_map_survives_a_restart_with_fewer_databases_and_one_with_as_many() {
     let engine: AnyEngine = MemoryEngine::new(SPACES).into();
     let mut kit = Kit::over(engine, &[]);
     kit.run("SET a 0 | SELECT 9 | SET a 9 | SWAPDB 0 9 | SELECT 12 | SET a 12 | FLUSHDB | SET a new");
-    let before = numbers(&kit.node.keyspace.databases);
+    let before = numbers(&kit.node.keyspace.shared.databases);
     let (fewer, _) = start::open(&kit.node.engine, &[], 4, 1).unwrap();
     assert_eq!(fewer.seed, kit.node.keyspace.seed);
-    assert_eq!(numbers(&fewer.databases), before[..4]);
-    assert_eq!(fewer.databases.owner(before[12]), Some(Db { logical: 12, physical: before[12] }));
-    assert_eq!(fewer.databases.owner(12), None, "flushed");
-    assert_eq!(fewer.databases.owner(15), Some(Db { logical: 15, physical: 15 }));
+    assert_eq!(numbers(&fewer.shared.databases), before[..4]);
+    assert_eq!(fewer.shared.databases.owner(before[12]), Some(Db { logical: 12, physical: before[12] }));
+    assert_eq!(fewer.shared.databases.owner(12), None, "flushed");
+    assert_eq!(fewer.shared.databases.owner(15), Some(Db { logical: 15, physical: 15 }));
     let (again, _) = start::open(&kit.node.engine, &[], 16, 1).unwrap();
-    assert_eq!(numbers(&again.databases), before);
+    assert_eq!(numbers(&again.shared.databases), before);
 }

@@ -1,15 +1,14 @@
 //! Logical databases and the physical numbers their rows carry. FLUSHDB and SWAPDB change this map and nothing else.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tarn_engine::Write as _;
+use tarn_engine::{AnyWrite, Direction, Range, Read as _, Write as _};
 
-use super::View;
-use super::context::{Db, WriteCx};
-use super::effects::Effect;
-use crate::encoding::system::Counts;
-use crate::encoding::{self, SYSTEM, system};
+use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
+use crate::keyspace::effects::Effect;
+use crate::keyspace::{Db, View as _, WriteCx};
 
 /// A logical database without a row of its own has its own number; numbers given out later start here.
 pub const FIRST_FRESH_PHYSICAL: u64 = 1 << 16;
@@ -24,6 +23,11 @@ pub struct Databases {
 }
 
 impl Databases {
+    /// Those on record, of which clients may use so many.
+    pub fn open(txn: &AnyWrite<'_>, databases: u16) -> Result<Databases> {
+        Ok(Databases::new(mapped(txn, databases)?, usize::from(databases)))
+    }
+
     /// The numbers of logical databases from 0 on, of which clients may use `count`.
     pub fn new(physical: impl IntoIterator<Item = u32>, count: usize) -> Databases {
         Databases { physical: physical.into_iter().map(AtomicU32::new).collect(), count }
@@ -93,39 +97,31 @@ fn remap(cx: &mut WriteCx<'_>, db: Db) {
     cx.effects.list.push(Effect::Renumber(db));
 }
 
-/// Exact number of keys, as of the rows this view sees: a bounded sum of counters.
-pub fn key_count(cx: &mut impl View, db: Db) -> Result<u64> {
-    Ok(counts(cx, db)?.keys)
-}
-
-/// As [`key_count`], with the number of keys that expire.
-pub fn counts(cx: &mut impl View, db: Db) -> Result<Counts> {
-    let mut total = Counts::default();
-    for (_, counts) in stripe_counts(cx, db)? {
-        total.keys += counts.keys;
-        total.expiring += counts.expiring;
-    }
-    Ok(total)
-}
-
-/// Keys per stripe, in the order of stripes; stripes without keys are absent.
-pub fn key_counts(cx: &mut impl View, db: Db) -> Result<Vec<(u16, u64)>> {
-    Ok(stripe_counts(cx, db)?.into_iter().map(|(stripe, counts)| (stripe, counts.keys)).collect())
-}
-
-fn stripe_counts(cx: &mut impl View, db: Db) -> Result<Vec<(u16, Counts)>> {
-    let (start, end) = system::key_counts(db.physical);
-    let mut found = Vec::new();
+/// The numbers of all databases up to the last that is wanted or on record.
+fn mapped(txn: &AnyWrite<'_>, databases: u16) -> Result<Vec<u32>> {
+    let mut numbers: Vec<u32> = (0..databases).map(u32::from).collect();
     let mut malformed = None;
-    cx.scan_each(encoding::SYSTEM, &start, &end, super::STRIPES, &mut |row, value| {
-        match (system::read_key_count(row), Counts::decode(value)) {
-            (Ok(_), Ok(Counts { keys: 0, .. })) => {}
-            (Ok(stripe), Ok(counts)) => found.push((stripe, counts)),
-            (Err(bad), _) | (_, Err(bad)) => malformed = Some(bad),
+    let (start, end) = system::all_databases();
+    let range = Range { start: &start, end: &end };
+    txn.scan(SYSTEM, range, Direction::Forward, usize::MAX, &mut |row, value| match (
+        system::read_database(row),
+        system::read_physical(value),
+    ) {
+        (Ok(logical), Ok(number)) => {
+            for own in numbers.len()..=usize::from(logical) {
+                numbers.push(own as u32);
+            }
+            if let Some(place) = numbers.get_mut(usize::from(logical)) {
+                *place = number;
+            }
+            ControlFlow::Continue(())
         }
-        std::ops::ControlFlow::Continue(())
+        (Err(bad), _) | (_, Err(bad)) => {
+            malformed = Some(bad);
+            ControlFlow::Break(())
+        }
     })?;
-    malformed.map_or(Ok(found), |bad| Err(bad.into()))
+    malformed.map_or(Ok(numbers), |bad| Err(bad.into()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! What all who work on one set of data share, behind one door: which rows the databases have, the versions of
+//! collections, how many keys there are, and who does the work in the background.
+//!
+//! Here one process owns its data, so the answers are numbers in its memory and rows that it alone writes. Where several
+//! nodes share the data, the same questions have other answers: the map of databases under a lease, versions from the
+//! cluster's clock, counts per node that are summed when asked, duties by leases. Nobody outside names the parts.
+//!
+//! What needs no transaction is a method of [`Shared`]; what reads or writes rows is a function of the context.
+
+mod counters;
+mod databases;
+mod ownership;
+mod versions;
+
+use tarn_engine::AnyWrite;
+
+use self::databases::Databases;
+use self::versions::Versions;
+use super::context::Db;
+use crate::error::Result;
+
+pub use self::counters::{count, counts, key_count, key_counts};
+pub use self::databases::{flush, swap};
+pub use self::ownership::Duty;
+pub use self::versions::{Building, record_reserve};
+
+#[derive(Debug)]
+pub struct Shared {
+    databases: Databases,
+    versions: Versions,
+}
+
+impl Shared {
+    /// Reads what is on record, and reserves versions with the same transaction. Clients may use `databases` of the
+    /// databases. To be used once the transaction is durable.
+    pub fn open(txn: &mut AnyWrite<'_>, databases: u16) -> Result<Shared> {
+        let databases = Databases::open(txn, databases)?;
+        Ok(Shared { databases, versions: Versions::open(txn)? })
+    }
+
+    /// With versions from 1 on.
+    #[cfg(test)]
+    pub fn fresh(databases: u16) -> Shared {
+        Shared {
+            databases: Databases::new((0..databases).map(u32::from), usize::from(databases)),
+            versions: Versions::reserved(1, 1 << 40),
+        }
+    }
+}
+
+/// The map of databases: true while the caller holds a stripe lock, since whoever changes it holds all of them.
+impl Shared {
+    /// How many databases clients may use.
+    pub fn database_count(&self) -> usize {
+        self.databases.count()
+    }
+
+    /// A database that clients may use.
+    #[inline]
+    pub fn database(&self, logical: u16) -> Option<Db> {
+        self.databases.get(logical)
+    }
+
+    /// All that clients may use.
+    pub fn databases(&self) -> impl Iterator<Item = Db> + '_ {
+        self.databases.iter()
+    }
+
+    /// The logical database that has this number now. None is a number that was dropped.
+    pub fn owner(&self, physical: u32) -> Option<Db> {
+        self.databases.owner(physical)
+    }
+
+    /// Databases have other numbers, by a commit that was just made.
+    pub fn remapped(&self, changes: &[Db]) {
+        self.databases.apply(changes);
+    }
+}
+
+/// Versions of collections.
+impl Shared {
+    /// A version that no collection ever had.
+    #[inline]
+    pub fn new_version(&self) -> Result<Building<'_>> {
+        self.versions.begin()
+    }
+
+    /// Every version below this one is live, or was, or never will be: its last commit has been made.
+    pub fn settled_version(&self) -> u64 {
+        self.versions.settled()
+    }
+
+    /// The reserve to put on record ([`record_reserve`]) when more than half of it is used.
+    pub fn wanted_reserve(&self) -> Option<u64> {
+        self.versions.wanted_limit()
+    }
+
+    /// The reserve is on record and durable.
+    pub fn reserved(&self, limit: u64) {
+        self.versions.extend(limit);
+    }
+}
+
+/// Work in the background.
+impl Shared {
+    /// Whether this process does such work now: to be asked before each step of it.
+    #[inline]
+    pub fn owns(&self, duty: Duty) -> bool {
+        ownership::owns(duty)
+    }
+}
