@@ -76,7 +76,7 @@ impl Save {
             .map(|n| folder.join(name(now_secs, n)))
             .find(|path| !path.exists())
             .ok_or(Error::reply("ERR too many copies were begun within one second"))?;
-        self.node.engine.checkpoint(&path)?;
+        crate::keyspace::local::checkpoint(&self.node.engine, &path)?;
         Ok(path)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tarn_engine::{Expected, Read as _, Wait};
+use tarn_engine::{Hint, Read as _, Wait};
 use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser};
 
 use super::gate;
@@ -28,7 +28,7 @@ struct Upcoming {
     found: Option<(&'static Registered, usize)>,
     /// Its key, if it has one.
     located: Located,
-    row: Option<Expected>,
+    row: Option<Hint>,
     /// May be in one unit with the one before it: both write the same key.
     batches: bool,
 }
@@ -40,7 +40,7 @@ pub struct Lookahead {
     parsers: Vec<Parser>,
     upcoming: Vec<Upcoming>,
     /// What is prefetched.
-    rows: Vec<Expected>,
+    rows: Vec<Hint>,
     value: Vec<u8>,
 }
 
@@ -86,10 +86,10 @@ impl Lookahead {
                 elements = found;
             }
             match elements.target(node.keyspace.seed, hint, words) {
-                Some(Target::Row(space, row)) => wanted.push(node.engine.expect(space, row)),
-                Some(Target::Group(space, group)) => wanted.push(node.engine.expect_group(space, group)),
+                Some(Target::Row(space, row)) => wanted.push(node.engine.hint_row(space, row)),
+                Some(Target::Group(space, group)) => wanted.push(node.engine.hint_group(space, group)),
                 Some(Target::NewRow(space, row)) => {
-                    node.engine.expect(space, row);
+                    node.engine.hint_row(space, row);
                 }
                 None => {}
             }
@@ -119,7 +119,8 @@ impl Lookahead {
                 Some(key) => {
                     let located = Located::new(seed, key);
                     let row = (consumed < bytes.len()).then(|| {
-                        node.engine.expect(META, &rows::meta(db.physical, located.slot, located.hash48, key))
+                        node.engine
+                            .hint_row(META, &rows::meta(db.physical, located.slot, located.hash48, key))
                     });
                     (located, row)
                 }

@@ -74,7 +74,7 @@ impl<'a> Builder<'a> {
         batch.commit()?;
         engine.flush()?;
         for _ in 0..MAX_PAUSES {
-            if engine.pressure() < HIGH_PRESSURE {
+            if super::local::pressure(engine) < HIGH_PRESSURE {
                 break;
             }
             std::thread::sleep(PAUSE);

@@ -5,6 +5,7 @@ use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
 
 use super::Keyspace;
 use super::garbage::{DeadRows, Garbage};
+use super::local;
 use super::parts::{ExpiringParts, Parts};
 use super::shared::Shared;
 use crate::encoding::system::FieldIndex;
@@ -40,7 +41,7 @@ pub fn open(
     txn.put(SYSTEM, &system::hash_seed(), &[&seed.to_be_bytes()]);
     txn.commit()?;
     engine.flush()?;
-    engine.sync()?;
+    local::sync(engine)?;
     let keyspace = Keyspace {
         garbage: Garbage::new(dead_rows),
         parts: ExpiringParts::new(types, usize::from(databases), field_index),

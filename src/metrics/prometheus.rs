@@ -9,6 +9,7 @@ use crate::clients::flag;
 use crate::config::Choice as _;
 use crate::dispatch::registry::registry;
 use crate::error::Result;
+use crate::keyspace::local::pressure;
 use crate::node::Node;
 
 /// Upper ends of the latency buckets that are shown, as powers of two of a microsecond: 1 us to about 17 s.
@@ -131,7 +132,7 @@ fn about_engine(node: &Node, page: &mut Page) {
     page.gauge(
         "tarn_engine_pressure",
         "How full the budget of dirty rows is, from 0 to 1.",
-        node.engine.pressure(),
+        pressure(&node.engine),
     );
     page.gauge("tarn_engine_dirty_bytes", "Rows that are not in the sorted data yet.", stats.dirty_bytes);
     page.gauge("tarn_engine_dirty_rows", "How many these are.", stats.dirty_rows);

@@ -43,7 +43,8 @@ fn compact(node: &Node) {
     let db = node.keyspace.shared.database(0).expect("a database").physical;
     let (start, end) = database(db);
     for space in [META, DATA, SCORE] {
-        node.engine.compact(space, Range { start: &start, end: &end }).expect("a compaction");
+        crate::keyspace::local::compact(&node.engine, space, Range { start: &start, end: &end })
+            .expect("a compaction");
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::keyspace::garbage::share::{Cell, cells};
 use crate::keyspace::kind::ELEMENT_SPACES;
 use crate::keyspace::shared::Duty;
-use crate::keyspace::{View as _, drop, first_slot};
+use crate::keyspace::{View as _, drop, first_slot, local};
 use crate::node::Node;
 
 /// Time between two looks. Databases that are flushed within it are removed together.
@@ -129,7 +129,7 @@ fn look(node: &Node) -> Result<Vec<(Space, Cell)>> {
     let mut due = Vec::new();
     let mut dead_bytes = 0;
     for space in std::iter::once(META).chain(ELEMENT_SPACES) {
-        let cells = cells(&node.engine.parts(space)?, &databases, &garbage.rows.of(space));
+        let cells = cells(&local::parts(&node.engine, space)?, &databases, &garbage.rows.of(space));
         dead_bytes += cells.iter().map(Cell::dead_bytes).sum::<u64>();
         due.extend(cells.into_iter().filter(Cell::is_due).map(|cell| (space, cell)));
     }
@@ -145,7 +145,7 @@ fn compact(node: &Node, space: Space, cell: &Cell) -> Result<()> {
     };
     let before = of_cell();
     let (start, end) = cell.range();
-    node.engine.compact(space, Range { start: &start, end: &end })?;
+    local::compact(&node.engine, space, Range { start: &start, end: &end })?;
     // What was not found may be there later, or never was: half of it is believed on.
     for (stripe, (before, after)) in cell.stripes.clone().zip(before.into_iter().zip(of_cell())) {
         rows.take(space, cell.db, first_slot(stripe as u16), before.min(after).div_ceil(2));
@@ -166,7 +166,7 @@ fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
             if ends(&executor.node, Duty::Garbage, stop) {
                 return Ok(());
             }
-            if !executor.node.engine.abandon(doomed.space, &doomed.start)? {
+            if !local::abandon(&executor.node.engine, doomed.space, &doomed.start)? {
                 remove(executor, &doomed)?;
             }
         }
@@ -185,7 +185,7 @@ fn remove(executor: &mut Executor, doomed: &drop::Doomed) -> Result<()> {
         })
     })?;
     if !is_empty {
-        executor.node.engine.delete_range(doomed.space, range)?;
+        local::delete_range(&executor.node.engine, doomed.space, range)?;
     }
     Ok(())
 }

@@ -127,10 +127,10 @@ fn follow_config(node: &Arc<Node>) {
     node.config.on_change(Box::new(move |old, new| {
         let Some(node) = weak.upgrade() else { return };
         if old.appendfsync != new.appendfsync {
-            node.engine.set_durability(durability(new.appendfsync));
+            keyspace::local::set_durability(&node.engine, durability(new.appendfsync));
         }
         if old.memory() != new.memory() {
-            node.engine.set_memory(new.memory().engine);
+            keyspace::local::set_memory(&node.engine, new.memory().engine);
         }
         if old.notify_keyspace_events != new.notify_keyspace_events {
             node.pubsub.set_classes(new.notify_keyspace_events);

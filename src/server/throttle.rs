@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::connection::{Connection, State};
 use super::io_thread::IoThread;
+use crate::keyspace::local::pressure;
 
 /// From this share of the dirty budget on, clients that write are slowed.
 const SLOW_FROM: f32 = 0.5;
@@ -28,7 +29,7 @@ impl IoThread {
     /// To be called when a connection has written.
     pub(super) fn slow_down(&mut self, connection: &mut Connection, place: usize) {
         if matches!(connection.state, State::Open)
-            && let Some(delay) = delay(self.node.engine.pressure())
+            && let Some(delay) = delay(pressure(&self.node.engine))
         {
             connection.state = State::Throttled;
             self.connections.wake_at(Instant::now() + delay, place, connection.session.client.id);
@@ -45,7 +46,7 @@ impl IoThread {
 
     /// A connection that was slowed wakes: whether it may go on. If not, it is woken again.
     pub(super) fn may_go_on(&mut self, place: usize, client: u64, now: Instant) -> bool {
-        if self.node.engine.pressure() < FULL {
+        if pressure(&self.node.engine) < FULL {
             return true;
         }
         self.connections.wake_at(now + LOOK_ROUND, place, client);

@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
 use tarn_engine::{
-    Direction, Durability, Engine, Groups, MemoryBudget, Range, Read, Space, SpaceDef, Wait, Write,
+    Direction, Durability, Engine, Groups, LocalStore, MemoryBudget, Range, Read, Space, SpaceDef, Wait,
+    Write,
 };
 
 const META: Space = Space(0);

@@ -1,29 +1,41 @@
 //! Ordered byte strings in a few named spaces, and transactions over them.
 //!
-//! This crate has never heard of Redis. It is defined by what the layers above need, against unlike engines:
-//! [`rocksdb`] (a log of our own and tables of dirty rows in front of RocksDB) and [`memory`] (snapshot isolation,
-//! with injected conflicts, unavailability and unknown outcomes). [`conformance`] is the contract as tests; each
-//! engine passes it. Layers above hold an [`AnyEngine`], so that the choice of engine is one enum and not a type
-//! parameter in every signature.
+//! # Isolation
+//!
+//! | | [`rocksdb`], embedded | [`memory`] |
+//! |---|---|---|
+//! | [`Read`] of [`Engine::begin_read`] | read committed: each call sees the newest commit | the same |
+//! | [snapshot](Engine::snapshot) | exactly the commits that were complete when it was taken | the same |
+//! | [`Write`], its reads | its own rows over what is committed at each call | its own rows over a snapshot of when it began |
+//! | [`Write`], its commit | never refused: serial where the caller's locks keep others off the rows that it reads and writes | refused where a row it has written or locked was committed since it began (snapshot isolation), or one it has read (serialisable), as it was opened |
+//!
+//! Whoever is written for every engine locks its rows itself, [`Write::lock`]s what it relies on without writing it, and runs
+//! again after [`Error::Conflict`]. A [`Read`] that must not meet a commit half-way is made under the locks of its rows, or is
+//! a snapshot.
 //!
 //! # The contract
 //!
-//! * A [`Read`] sees what was committed before it began or was committed while it is open (read committed);
-//!   a [snapshot](Engine::snapshot) sees exactly the commits that were complete when it was taken, all rows of each or none.
-//! * A [`Write`] sees its own rows over that. Its rows become visible together, at [`Write::commit`]; dropping it is
-//!   a rollback. An engine may refuse with [`Error::Conflict`]; an engine that does not detect conflicts relies on its
-//!   caller's locks to keep two open writes off the same rows, and orders commits as the calls were made under them.
-//!   There a [`Read`] that must not meet a commit half-way is made under the locks of its rows too, or is a snapshot.
-//! * A commit is *in order* at once and *durable* later: [`Engine::flush`] hands every commit made so far to the
-//!   operating system, [`Engine::durable`] tells how far the durability setting is satisfied. After a crash the
-//!   surviving commits are a prefix of the commits in order.
-//! * Calls are synchronous. With [`Wait::Never`] no call waits for a disk: what is not in memory is
+//! This crate has never heard of Redis. It is defined by what the layers above need, against unlike engines: [`rocksdb`] (a log
+//! of our own and tables of dirty rows in front of RocksDB) and [`memory`] (the double of a distributed one: nothing need be
+//! resident, and conflicts, unavailability and unknown outcomes are injected). What every engine does is [`Engine`]; what only
+//! one with files of its own does is [`LocalStore`]. [`conformance`] is the contract as tests; each engine passes it and lists
+//! what it does not promise. Layers above hold an [`AnyEngine`], so that the choice of engine is one enum and not a type
+//! parameter in every signature.
+//!
+//! * A [`Write`]'s rows become visible together, at [`Write::commit`]; dropping it is a rollback. Its reads see them before,
+//!   scans and ranks included. Commits are in order as the calls were made under the caller's locks.
+//! * A commit is *in order* at once and *durable* later: [`Engine::flush`] hands every commit made so far to where it will last,
+//!   [`Engine::durable`] tells how far that has come. After a crash the surviving commits are a prefix of the commits in order.
+//! * Calls are synchronous. With [`Wait::Never`] no call waits for a disk or a network: what is not in memory is
 //!   [`Error::NotResident`].
 
+#[macro_use]
+mod delegate;
 pub mod any;
 pub mod conformance;
 pub mod error;
 pub mod failpoint;
+mod hint;
 pub mod memory;
 pub mod rocksdb;
 
@@ -33,6 +45,7 @@ use std::sync::Arc;
 
 pub use any::{AnyEngine, AnyRead, AnySnapshot, AnyWrite};
 pub use error::{Error, Result};
+pub use hint::Hint;
 
 /// A named, separately ordered set of rows: an index into the [`SpaceDef`] table the engine was opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,10 +73,6 @@ pub enum Groups {
     /// From their first row on, a few rows at a time: they are kept in order while they are written.
     Ordered,
 }
-
-/// What [`Engine::expect`] was told of, in the engine's own terms.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Expected(rocksdb::What);
 
 /// May a call of this transaction wait for a disk or a network?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -313,6 +322,7 @@ pub struct Part {
 /// the others to be told within about a second.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;
 
+/// What every engine does.
 pub trait Engine: Send + Sync {
     type Read<'e>: Read
     where
@@ -324,58 +334,65 @@ pub trait Engine: Send + Sync {
 
     fn begin_read(&self, wait: Wait) -> Self::Read<'_>;
     fn begin_write(&self, wait: Wait) -> Self::Write<'_>;
-    /// Says that this row will be read soon. What memory holds of it comes closer to the processor in two steps: this
-    /// one asks for what the search begins with, and [`Engine::prefetch`], called a little later with what this one
-    /// returned, for the row. Neither ever waits; both may do nothing.
-    fn expect(&self, _space: Space, _key: &[u8]) -> Expected {
-        Expected::default()
-    }
-    /// As [`Engine::expect`], where some rows of a group will be scanned.
-    fn expect_group(&self, _space: Space, _group: &[u8]) -> Expected {
-        Expected::default()
-    }
-    fn prefetch(&self, _what: &[Expected]) {}
     /// O(1) in the data. May be kept for long and read from any thread; always allowed to wait.
     fn snapshot(&self) -> Result<Self::Snapshot>;
 
-    /// Hands every commit made before this call, by any thread, to the operating system (or, with
-    /// [`Durability::Always`], to the thread that syncs) and returns the position of the last one.
+    /// Whether what was read stays near, so that a transaction which was refused with [`Error::NotResident`] may be run again
+    /// with [`Wait::Never`] once its rows have been read elsewhere. Where it is false that would never end.
+    fn keeps_resident(&self) -> bool {
+        true
+    }
+    /// Says that this row will be read soon. Fetching it takes two steps, so that the waits of many rows overlap: this one
+    /// begins the search, and [`Engine::prefetch`], called a little later with what this one returned, ends it. Neither ever
+    /// waits; both may do nothing.
+    fn hint_row(&self, _space: Space, _key: &[u8]) -> Hint {
+        Hint::default()
+    }
+    /// As [`Engine::hint_row`], where some rows of a group will be scanned.
+    fn hint_group(&self, _space: Space, _group: &[u8]) -> Hint {
+        Hint::default()
+    }
+    /// Fetches what was hinted at, as far as that takes no waiting.
+    fn prefetch(&self, _hints: &[Hint]) {}
+
+    /// Hands every commit made before this call, by any thread, to where it will last (the operating system, or with
+    /// [`Durability::Always`] the thread that syncs) and returns the position of the last one.
     /// An error means that those commits are not durable and will not be: writes have stopped.
     fn flush(&self) -> Result<Position>;
-    /// Commits up to here satisfy the durability setting.
+    /// Commits up to here are as durable as they are asked to be.
     fn durable(&self) -> Position;
     /// Registers a callback; any number may be registered, none is ever removed.
     fn notify_durable(&self, notify: Notify);
-    fn set_durability(&self, durability: Durability);
-    fn set_memory(&self, budget: MemoryBudget);
 
+    fn stats(&self) -> Stats;
+    /// Makes every commit durable and stops the engine's threads. Calls after it fail with [`Error::Unavailable`].
+    fn close(&self) -> Result<()>;
+}
+
+/// What only an engine with files of its own on this machine does.
+pub trait LocalStore: Send + Sync {
+    fn set_durability(&self, durability: Durability);
+    /// Makes every commit durable on the device, whatever the setting.
+    fn sync(&self) -> Result<()>;
+    fn set_memory(&self, budget: MemoryBudget);
     /// How full the dirty budget is, 0.0 to 1.0 and above. From one half on, callers slow down what feeds it, and stop where
     /// it is full. 0.0 where commits are refused.
     fn pressure(&self) -> f32;
+
     /// Removes every row of the range that was committed before the call. A barrier for big things (a database, a
     /// slot), never for small ones; waits. The caller sees to it that nobody writes into the range meanwhile.
     fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()>;
     /// Nobody will read or write the rows of a group any more, but for snapshots that are there: they are removed when
     /// that costs little. The commits by which the group ended come before the call. False where that is refused for
-    /// now; see [`Engine::delete_range`].
+    /// now; see [`LocalStore::delete_range`].
     fn abandon(&self, space: Space, group: &[u8]) -> Result<bool>;
     /// Asks compaction to look at a range soon.
     fn suggest_compaction(&self, space: Space, range: Range<'_>);
-    /// What the sorted data of a space consists of. Nothing where there is no disk.
-    fn parts(&self, _space: Space) -> Result<Vec<Part>> {
-        Ok(Vec::new())
-    }
+    /// What the sorted data of a space consists of.
+    fn parts(&self, space: Space) -> Result<Vec<Part>>;
     /// Rewrites what the sorted data holds of a range, once everything committed before the call is there: the filter is
     /// shown every row. Waits.
-    fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {
-        self.suggest_compaction(space, range);
-        Ok(())
-    }
+    fn compact(&self, space: Space, range: Range<'_>) -> Result<()>;
     /// Writes a consistent copy that opens as a database of its own into `path`, which must not exist.
     fn checkpoint(&self, path: &Path) -> Result<()>;
-    /// Makes every commit durable on the device, whatever the setting.
-    fn sync(&self) -> Result<()>;
-    fn stats(&self) -> Stats;
-    /// Syncs and stops the engine's threads. Calls after it fail with [`Error::Unavailable`].
-    fn close(&self) -> Result<()>;
 }

@@ -107,7 +107,7 @@ fn reload(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     }
     Ok(Answer::Worker(Box::new(|node| {
         node.engine.flush()?;
-        node.engine.sync()?;
+        crate::keyspace::local::sync(&node.engine)?;
         Ok(Reply::OK)
     })))
 }

@@ -13,6 +13,7 @@ use crate::dispatch::executor::Executor;
 use crate::dispatch::registry::registry;
 use crate::encoding::system::{Counts, FieldIndex};
 use crate::error::Result;
+use crate::keyspace::local::pressure;
 use crate::keyspace::shared;
 use crate::metrics::process;
 use crate::node::Node;
@@ -207,7 +208,7 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     text.field("worker_threads", config.worker_thread_count());
     text.field("offloaded_commands", node.metrics.sum(|t| t.offloaded.get()));
     text.field("write_transactions", node.metrics.sum(|t| t.writes.get()));
-    text.field("engine_pressure", format_args!("{:.3}", node.engine.pressure()));
+    text.field("engine_pressure", format_args!("{:.3}", pressure(&node.engine)));
     text.fields([
         ("dirty_bytes", stats.dirty_bytes),
         ("dirty_rows", stats.dirty_rows),

@@ -164,7 +164,7 @@ fn record(executor: &mut Executor, index: FieldIndex) -> Result<()> {
         Ok(())
     })?;
     executor.node.engine.flush()?;
-    executor.node.engine.sync()?;
+    crate::keyspace::local::sync(&executor.node.engine)?;
     executor.node.keyspace.parts.set_index(index);
     Ok(())
 }

@@ -173,7 +173,7 @@ impl Sweeper {
             Ok(())
         })?;
         node.engine.flush()?;
-        node.engine.sync()?;
+        crate::keyspace::local::sync(&node.engine)?;
         node.keyspace.shared.reserved(limit);
         Ok(())
     }

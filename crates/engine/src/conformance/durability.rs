@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::{
-    ALL, GROUPED, Harness, PLAIN, QUEUE, all, assert_unavailable, committed, delete, get, owned, put,
+    ALL, GROUPED, Harness, PLAIN, QUEUE, all, assert_unavailable, committed, delete, get, local, owned, put,
 };
 use crate::{Durability, Engine, MemoryBudget, Position, Read, Wait, Write};
 
@@ -74,12 +74,12 @@ pub fn every_durability_setting_gets_there(harness: &impl Harness) {
             .into_iter()
             .enumerate()
     {
-        engine.set_durability(durability);
+        local(harness, &engine).set_durability(durability);
         let position = put(&engine, PLAIN, [("a", round.to_string())]);
         engine.flush().unwrap();
         herald.wait(&engine, position);
         assert_eq!(committed(&engine, PLAIN, "a"), Some(round.to_string().into_bytes()));
-        engine.sync().unwrap();
+        local(harness, &engine).sync().unwrap();
     }
 }
 
@@ -109,9 +109,6 @@ fn check(engine: &impl Engine, expected: &[Vec<super::Row>]) {
 }
 
 pub fn flushed_rows_are_there_after_reopening(harness: &impl Harness) {
-    if !harness.has_disk() {
-        return;
-    }
     let engine = harness.open();
     let expected = fill(harness, &engine);
     let before = engine.flush().unwrap();
@@ -128,16 +125,20 @@ pub fn flushed_rows_are_there_after_reopening(harness: &impl Harness) {
 }
 
 pub fn closed_and_reopened_nothing_is_missing(harness: &impl Harness) {
-    if !harness.has_disk() {
-        return;
-    }
     let engine = harness.open();
     let expected = fill(harness, &engine);
     // Without a flush: closing syncs.
     engine.close().unwrap();
     let engine = harness.reopen(engine);
     check(&engine, &expected);
-    engine.delete_range(PLAIN, ALL).unwrap();
+}
+
+pub fn a_deleted_range_stays_deleted(harness: &impl Harness) {
+    let engine = harness.open();
+    let expected = fill(harness, &engine);
+    engine.close().unwrap();
+    let engine = harness.reopen(engine);
+    local(harness, &engine).delete_range(PLAIN, ALL).unwrap();
     engine.close().unwrap();
     let engine = harness.reopen(engine);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), []);
@@ -146,15 +147,8 @@ pub fn closed_and_reopened_nothing_is_missing(harness: &impl Harness) {
 
 pub fn a_checkpoint_is_a_database(harness: &impl Harness) {
     let engine = harness.open();
-    if !harness.has_disk() {
-        let path = std::env::temp_dir().join("no-checkpoint-is-written-here");
-        assert_unavailable("checkpoint", engine.checkpoint(&path));
-        assert!(!path.exists());
-        assert!(harness.open_copy(&engine).is_none());
-        return;
-    }
     let expected = fill(harness, &engine);
-    let copy = harness.open_copy(&engine).expect("an engine with a disk makes a copy");
+    let copy = harness.open_copy(&engine);
     check(&copy, &expected);
     // From here on they are apart.
     put(&engine, PLAIN, [("only here", "1")]);
@@ -177,18 +171,24 @@ pub fn a_closed_engine_is_unavailable(harness: &impl Harness) {
     assert_unavailable("commit", write.commit());
     assert_unavailable("snapshot", engine.snapshot());
     assert_unavailable("flush", engine.flush());
-    assert_unavailable("sync", engine.sync());
-    assert_unavailable("delete_range", engine.delete_range(PLAIN, ALL));
-    assert_unavailable("checkpoint", engine.checkpoint(&std::env::temp_dir().join("never-written")));
+}
+
+pub fn a_closed_store_is_unavailable(harness: &impl Harness) {
+    let engine = harness.open();
+    engine.close().unwrap();
+    let local = local(harness, &engine);
+    assert_unavailable("sync", local.sync());
+    assert_unavailable("delete_range", local.delete_range(PLAIN, ALL));
+    assert_unavailable("checkpoint", local.checkpoint(&std::env::temp_dir().join("never-written")));
 }
 
 pub fn housekeeping_may_be_called_at_any_time(harness: &impl Harness) {
     let engine = harness.open();
     for round in 0..3_u8 {
-        engine.suggest_compaction(PLAIN, ALL);
-        assert!(engine.pressure() >= 0.0);
+        local(harness, &engine).suggest_compaction(PLAIN, ALL);
+        assert!(local(harness, &engine).pressure() >= 0.0);
         assert!(engine.stats().write_error.is_none());
-        engine.set_memory(MemoryBudget {
+        local(harness, &engine).set_memory(MemoryBudget {
             dirty_bytes: (16 << 20) << round,
             row_cache_bytes: (1 << 20) << round,
             block_cache_bytes: (8 << 20) >> round,
@@ -197,7 +197,7 @@ pub fn housekeeping_may_be_called_at_any_time(harness: &impl Harness) {
         harness.settle(&engine);
     }
     let snapshot = engine.snapshot().unwrap();
-    engine.suggest_compaction(PLAIN, ALL);
+    local(harness, &engine).suggest_compaction(PLAIN, ALL);
     assert_eq!(all(&snapshot, PLAIN), owned([([0], "v"), ([1], "v"), ([2], "v")]));
     assert_eq!(get(&snapshot, PLAIN, [1]), Some(b"v".to_vec()));
 }

@@ -3,6 +3,9 @@
 //! Each case is a function over a [`Harness`]; [`conformance_suite!`](crate::conformance_suite) makes one `#[test]`
 //! of each. An engine is right when all of them pass. Cases write in rounds and call [`Harness::settle`] between
 //! them, so that in an engine of several layers the rows of one scan come from all of them.
+//!
+//! Some cases hold an engine to a [`Promise`]. No case leaves an engine out by itself: where an engine does not make that promise
+//! its suite says so, and the case stands in the output under `not_promised`.
 
 // Test support: a case that finds a fault has to panic, and says where by doing so.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
@@ -18,29 +21,58 @@ pub mod writes;
 
 use std::ops::ControlFlow;
 
-use crate::{Direction, Engine, Error, Groups, Position, Range, Read, Space, SpaceDef, Wait, Write};
+use crate::{
+    Direction, Engine, Error, Groups, LocalStore, Position, Range, Read, Space, SpaceDef, Wait, Write,
+};
+
+/// What not every engine promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promise {
+    /// What was flushed is there again after [`Harness::reopen`].
+    Lasting,
+    /// [`LocalStore`].
+    Local,
+    /// Of two open writes that write or lock the same row one is refused. Otherwise the cases keep such writes apart.
+    Conflicts,
+    /// Of two open writes of which one reads what the other writes one is refused.
+    Serialisable,
+}
+
+impl Promise {
+    pub const ALL: [Promise; 4] =
+        [Promise::Lasting, Promise::Local, Promise::Conflicts, Promise::Serialisable];
+}
 
 /// How the cases get at an engine.
 pub trait Harness: Sync {
     type Engine: Engine;
 
+    fn promises(&self) -> &'static [Promise];
+
     /// An empty engine over [`SPACES`].
     fn open(&self) -> Self::Engine;
 
-    /// Whether what was flushed is there again after [`Harness::reopen`].
-    fn has_disk(&self) -> bool;
-
-    /// Drops the engine, closed or not, and opens it again. Called only where there is a disk.
-    fn reopen(&self, engine: Self::Engine) -> Self::Engine;
-
-    /// Opens a checkpoint of the engine as a database of its own; none where there is no disk.
-    fn open_copy(&self, engine: &Self::Engine) -> Option<Self::Engine>;
-
-    /// Whether of two open writes on the same row one is refused. Otherwise the cases keep such writes apart.
-    fn detects_conflicts(&self) -> bool;
-
     /// Moves what is committed so far into an older layer, if the engine has layers.
-    fn settle(&self, engine: &Self::Engine);
+    fn settle(&self, _engine: &Self::Engine) {}
+
+    /// Drops the engine, closed or not, and opens it again.
+    fn reopen(&self, _engine: Self::Engine) -> Self::Engine {
+        panic!("an engine that promises to last can be reopened")
+    }
+
+    fn local<'e>(&self, _engine: &'e Self::Engine) -> Option<&'e dyn LocalStore> {
+        None
+    }
+
+    /// Opens a checkpoint of the engine as a database of its own.
+    fn open_copy(&self, _engine: &Self::Engine) -> Self::Engine {
+        panic!("a local engine can be copied")
+    }
+}
+
+/// The engine as one that promises [`Promise::Local`].
+fn local<'e, H: Harness>(harness: &H, engine: &'e H::Engine) -> &'e dyn LocalStore {
+    harness.local(engine).expect("the engine promises to be local")
 }
 
 /// Groups of four bytes.
@@ -170,8 +202,29 @@ impl Dice {
 /// Makes a `#[test]` of each case. The expression builds the harness of one test.
 #[macro_export]
 macro_rules! conformance_suite {
-    ($harness:expr) => {
-        $crate::conformance_suite!(@cases $harness,
+    ($harness:expr, promised: [$($promised:ident),*], not_promised: [$($missing:ident),*]) => {
+        $crate::conformance_suite!(@of run $harness, Every);
+        $($crate::conformance_suite!(@of run $harness, $promised);)*
+
+        mod not_promised {
+            #[allow(unused_imports)] // by an engine that promises everything
+            use super::*;
+
+            $($crate::conformance_suite!(@of name $harness, $missing);)*
+        }
+
+        #[test]
+        fn every_promise_is_kept_or_named() {
+            use $crate::conformance::{Harness as _, Promise};
+            let promised = [$(Promise::$promised),*];
+            assert_eq!($harness.promises(), promised);
+            let mut all: Vec<Promise> = [$(Promise::$missing),*].into_iter().chain(promised).collect();
+            all.sort();
+            assert_eq!(all, Promise::ALL);
+        }
+    };
+    (@of $verb:ident $harness:expr, Every) => {
+        $crate::conformance_suite!(@$verb $harness, Every,
             points: rows_are_found_as_written;
             points: values_are_joined_from_parts;
             points: get_appends_to_what_is_there;
@@ -190,9 +243,6 @@ macro_rules! conformance_suite {
             writes: a_commit_of_nothing_is_allowed;
             writes: a_read_sees_commits_made_while_it_is_open;
             writes: positions_grow_with_each_commit;
-            writes: conflicting_writes_are_refused;
-            writes: changed_reads_are_refused;
-            writes: changed_scans_are_refused;
             writes: many_rows_with_settling_between;
             writes: rows_put_again_after_a_delete;
             savepoints: what_was_set_since_is_undone;
@@ -200,7 +250,7 @@ macro_rules! conformance_suite {
             savepoints: nested_and_repeated;
             savepoints: few_rows_and_many;
             savepoints: random_rollbacks_match_copies_of_a_map;
-            savepoints: locked_rows;
+            savepoints: locked_rows_are_as_they_were;
             scans: bounds_are_inclusive_below_and_exclusive_above;
             scans: bounds_that_hold_nothing;
             scans: bounds_between_prefixes;
@@ -222,17 +272,9 @@ macro_rules! conformance_suite {
             snapshots: several_snapshots_see_their_own_time;
             snapshots: a_snapshot_does_not_see_an_open_write;
             snapshots: a_snapshot_is_read_from_another_thread;
-            snapshots: deleting_a_range;
-            snapshots: deleting_a_range_of_many_rows;
-            snapshots: a_snapshot_survives_the_deletion_of_its_range;
             durability: flush_covers_every_commit;
             durability: durability_is_told;
-            durability: every_durability_setting_gets_there;
-            durability: flushed_rows_are_there_after_reopening;
-            durability: closed_and_reopened_nothing_is_missing;
-            durability: a_checkpoint_is_a_database;
             durability: a_closed_engine_is_unavailable;
-            durability: housekeeping_may_be_called_at_any_time;
             threads: transfers_keep_their_sum;
             threads: commits_are_seen_whole;
             threads: a_shared_counter_loses_nothing;
@@ -241,11 +283,50 @@ macro_rules! conformance_suite {
             model: random_histories_match_an_ordered_map;
         );
     };
-    (@cases $harness:expr, $($module:ident: $case:ident;)*) => {
+    (@of $verb:ident $harness:expr, Lasting) => {
+        $crate::conformance_suite!(@$verb $harness, Lasting,
+            durability: flushed_rows_are_there_after_reopening;
+            durability: closed_and_reopened_nothing_is_missing;
+        );
+    };
+    (@of $verb:ident $harness:expr, Local) => {
+        $crate::conformance_suite!(@$verb $harness, Local,
+            snapshots: deleting_a_range;
+            snapshots: deleting_a_range_of_many_rows;
+            snapshots: a_snapshot_survives_the_deletion_of_its_range;
+            durability: every_durability_setting_gets_there;
+            durability: a_checkpoint_is_a_database;
+            durability: housekeeping_may_be_called_at_any_time;
+            durability: a_closed_store_is_unavailable;
+            durability: a_deleted_range_stays_deleted;
+        );
+    };
+    (@of $verb:ident $harness:expr, Conflicts) => {
+        $crate::conformance_suite!(@$verb $harness, Conflicts,
+            writes: conflicting_writes_are_refused;
+            savepoints: locked_rows_are_refused_to_others;
+        );
+    };
+    (@of $verb:ident $harness:expr, Serialisable) => {
+        $crate::conformance_suite!(@$verb $harness, Serialisable,
+            writes: changed_reads_are_refused;
+            writes: changed_scans_are_refused;
+        );
+    };
+    (@run $harness:expr, $promise:ident, $($module:ident: $case:ident;)*) => {
         $(
             #[test]
             fn $case() {
                 $crate::conformance::$module::$case(&$harness);
+            }
+        )*
+    };
+    (@name $harness:expr, $promise:ident, $($module:ident: $case:ident;)*) => {
+        $(
+            #[test]
+            fn $case() {
+                use $crate::conformance::{Harness as _, Promise};
+                assert!(!$harness.promises().contains(&Promise::$promise));
             }
         )*
     };

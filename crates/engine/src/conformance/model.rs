@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Dice, GROUPED, Harness, PLAIN, QUEUE, Row, get, scan};
+use super::{Dice, GROUPED, Harness, PLAIN, Promise, QUEUE, Row, get, scan};
 use crate::{Direction, Engine, Range, Read, Space, Wait, Write};
 
 const STEPS: usize = 1500;
@@ -139,7 +139,14 @@ fn history<H: Harness>(harness: &H, seed: u64) {
             94 => {
                 let space = any_space(&mut dice);
                 let (start, end) = any_range(space, &mut dice);
-                engine.delete_range(space, Range { start: &start, end: &end }).unwrap();
+                match harness.local(&engine) {
+                    Some(local) => local.delete_range(space, Range { start: &start, end: &end }).unwrap(),
+                    None => {
+                        let doomed =
+                            model.space_mut(space).keys().filter(|key| **key >= start && **key < end);
+                        super::delete(&engine, space, doomed);
+                    }
+                }
                 model.space_mut(space).retain(|key, _| *key < start || *key >= end);
             }
             95 | 96 => harness.settle(&engine),
@@ -148,7 +155,7 @@ fn history<H: Harness>(harness: &H, seed: u64) {
                 engine.flush().unwrap();
             }
             _ => {
-                if harness.has_disk() && dice.one_in(2) {
+                if harness.promises().contains(&Promise::Lasting) && dice.one_in(2) {
                     snapshots.clear();
                     if dice.one_in(2) {
                         engine.close().unwrap();

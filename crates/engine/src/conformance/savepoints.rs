@@ -201,40 +201,18 @@ pub fn random_rollbacks_match_copies_of_a_map(harness: &impl Harness) {
     }
 }
 
-pub fn locked_rows(harness: &impl Harness) {
+pub fn locked_rows_are_as_they_were(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "1")]);
-    // Of a row that is there and of one that is not, with or without a write beside it.
-    for (key, writes) in [("a", true), ("a", false), ("none", true), ("none", false)] {
-        let mut first = engine.begin_write(Wait::Allowed);
-        first.lock(PLAIN, key.as_bytes());
-        assert_eq!(first.changes(), 0);
-        if harness.detects_conflicts() {
-            let mut second = engine.begin_write(Wait::Allowed);
-            second.lock(PLAIN, key.as_bytes());
-            second.put(QUEUE, b"second", &[b"1"]);
-            let mut third = engine.begin_write(Wait::Allowed);
-            third.put(PLAIN, key.as_bytes(), &[b"3"]);
-            if writes {
-                first.put(QUEUE, b"first", &[b"1"]);
-            }
-            first.commit().unwrap();
-            assert!(matches!(second.commit(), Err(Error::Conflict)), "two locks of {key}");
-            assert!(matches!(third.commit(), Err(Error::Conflict)), "a write of {key} that was locked");
-            assert_eq!(committed(&engine, QUEUE, "second"), None);
-            let mut locks = engine.begin_write(Wait::Allowed);
-            locks.lock(PLAIN, key.as_bytes());
-            let before = committed(&engine, PLAIN, key);
-            put(&engine, PLAIN, [(key, "4")]);
-            assert!(matches!(locks.commit(), Err(Error::Conflict)), "a lock of {key} that was written");
-            match before {
-                Some(value) => put(&engine, PLAIN, [(key, value)]),
-                None => super::delete(&engine, PLAIN, [key]),
-            };
-        } else {
-            first.put(QUEUE, b"first", &[b"1"]);
-            first.commit().unwrap();
-        }
+    for key in ["a", "none"] {
+        let mut locks = engine.begin_write(Wait::Allowed);
+        locks.lock(PLAIN, key.as_bytes());
+        assert_eq!(locks.changes(), 0);
+        locks.put(QUEUE, key.as_bytes(), &[b"1"]);
+        locks.commit().unwrap();
+        let mut locks_only = engine.begin_write(Wait::Allowed);
+        locks_only.lock(PLAIN, key.as_bytes());
+        locks_only.commit().unwrap();
         assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), owned([("a", "1")]));
     }
     // A row that is locked and written has what was written.
@@ -244,4 +222,33 @@ pub fn locked_rows(harness: &impl Harness) {
     write.lock(PLAIN, b"a");
     write.commit().unwrap();
     assert_eq!(committed(&engine, PLAIN, "a"), Some(b"2".to_vec()));
+}
+
+pub fn locked_rows_are_refused_to_others(harness: &impl Harness) {
+    // Of a row that is there and of one that is not, with or without a write beside it.
+    for (key, writes) in [("a", true), ("a", false), ("none", true), ("none", false)] {
+        let engine = harness.open();
+        put(&engine, PLAIN, [("a", "1")]);
+        let lock = || {
+            let mut locks = engine.begin_write(Wait::Allowed);
+            locks.lock(PLAIN, key.as_bytes());
+            locks
+        };
+        let (mut first, mut second) = (lock(), lock());
+        second.put(QUEUE, b"second", &[b"1"]);
+        let mut third = engine.begin_write(Wait::Allowed);
+        third.put(PLAIN, key.as_bytes(), &[b"3"]);
+        if writes {
+            first.put(QUEUE, b"first", &[b"1"]);
+        }
+        first.commit().unwrap();
+        assert!(matches!(second.commit(), Err(Error::Conflict)), "two locks of {key}");
+        assert!(matches!(third.commit(), Err(Error::Conflict)), "a write of {key} that was locked");
+        assert_eq!(committed(&engine, QUEUE, "second"), None);
+        assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), owned([("a", "1")]));
+        let locks = lock();
+        put(&engine, PLAIN, [(key, "4")]);
+        assert!(matches!(locks.commit(), Err(Error::Conflict)), "a lock of {key} that was written");
+        lock().commit().unwrap();
+    }
 }

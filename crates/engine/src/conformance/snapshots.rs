@@ -1,6 +1,6 @@
 //! Snapshots, and deleting what they see.
 
-use super::{END, GROUPED, Harness, PLAIN, all, committed, delete, get, keys, owned, put, scan};
+use super::{END, GROUPED, Harness, PLAIN, all, committed, delete, get, keys, local, owned, put, scan};
 use crate::{Direction, Engine, Range, Read, Wait, Write};
 
 pub fn a_snapshot_stays_as_it_was(harness: &impl Harness) {
@@ -121,7 +121,7 @@ pub fn deleting_a_range(harness: &impl Harness) {
     put(&engine, GROUPED, [("b", "other space")]);
     harness.settle(&engine);
     put(&engine, PLAIN, [("bc", "2"), ("d", "2")]);
-    engine.delete_range(PLAIN, Range { start: b"b", end: b"c" }).unwrap();
+    local(harness, &engine).delete_range(PLAIN, Range { start: b"b", end: b"c" }).unwrap();
     let left = owned([("a", "1"), ("c", "1"), ("d", "2")]);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), left);
     assert_eq!(committed(&engine, PLAIN, "bb"), None);
@@ -132,11 +132,11 @@ pub fn deleting_a_range(harness: &impl Harness) {
     harness.settle(&engine);
     assert_eq!(committed(&engine, PLAIN, "bb"), Some(b"3".to_vec()));
     // Nothing to delete, and bounds that hold nothing.
-    engine.delete_range(PLAIN, Range { start: b"x", end: b"y" }).unwrap();
-    engine.delete_range(PLAIN, Range { start: b"c", end: b"c" }).unwrap();
-    engine.delete_range(PLAIN, Range { start: b"d", end: b"a" }).unwrap();
+    local(harness, &engine).delete_range(PLAIN, Range { start: b"x", end: b"y" }).unwrap();
+    local(harness, &engine).delete_range(PLAIN, Range { start: b"c", end: b"c" }).unwrap();
+    local(harness, &engine).delete_range(PLAIN, Range { start: b"d", end: b"a" }).unwrap();
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN).len(), 4);
-    engine.delete_range(PLAIN, Range { start: b"", end: END }).unwrap();
+    local(harness, &engine).delete_range(PLAIN, Range { start: b"", end: END }).unwrap();
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), []);
     assert_eq!(committed(&engine, GROUPED, "b"), Some(b"other space".to_vec()));
 }
@@ -147,7 +147,7 @@ pub fn deleting_a_range_of_many_rows(harness: &impl Harness) {
     put(&engine, PLAIN, (0..5000).map(|index| (key(index), "old")));
     harness.settle(&engine);
     put(&engine, PLAIN, (0..5000).step_by(3).map(|index| (key(index), "new")));
-    engine.delete_range(PLAIN, Range { start: &key(10), end: &key(4990) }).unwrap();
+    local(harness, &engine).delete_range(PLAIN, Range { start: &key(10), end: &key(4990) }).unwrap();
     let read = engine.begin_read(Wait::Allowed);
     let left: Vec<_> = (0..10).chain(4990..5000).map(key).collect();
     assert_eq!(keys(&read, PLAIN, super::ALL, Direction::Forward, usize::MAX), left);
@@ -164,7 +164,7 @@ pub fn a_snapshot_survives_the_deletion_of_its_range(harness: &impl Harness) {
     let snapshot = engine.snapshot().unwrap();
     let before = all(&snapshot, PLAIN);
     assert_eq!(before.len(), 3000);
-    engine.delete_range(PLAIN, super::ALL).unwrap();
+    local(harness, &engine).delete_range(PLAIN, super::ALL).unwrap();
     assert!(all(&snapshot, PLAIN) == before);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), []);
     put(&engine, PLAIN, [(key(7), "again")]);

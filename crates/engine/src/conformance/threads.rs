@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::thread;
 
-use super::{ALL, GROUPED, Harness, PLAIN, QUEUE, all, committed, get, keys, put, scan};
+use super::{ALL, GROUPED, Harness, PLAIN, Promise, QUEUE, all, committed, get, keys, put, scan};
 use crate::{Direction, Engine, Error, Position, Read, Wait, Write};
 
 const THREADS: usize = 4;
@@ -89,7 +89,7 @@ pub fn commits_are_seen_whole(harness: &impl Harness) {
     const COMMITS: u64 = 600;
     let engine = harness.open();
     let lock = RwLock::new(());
-    let conflicts = harness.detects_conflicts();
+    let conflicts = harness.promises().contains(&Promise::Conflicts);
     let write_all = |count: u64| {
         let _guard = (!conflicts).then(|| lock.write().unwrap());
         until_committed(&engine, |write| {
@@ -151,7 +151,7 @@ pub fn a_shared_counter_loses_nothing(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("counter", 0_u64.to_be_bytes())]);
     let lock = Mutex::new(());
-    let conflicts = harness.detects_conflicts();
+    let conflicts = harness.promises().contains(&Promise::Conflicts);
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {

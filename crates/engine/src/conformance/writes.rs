@@ -153,9 +153,6 @@ pub fn positions_grow_with_each_commit(harness: &impl Harness) {
 }
 
 pub fn conflicting_writes_are_refused(harness: &impl Harness) {
-    if !harness.detects_conflicts() {
-        return;
-    }
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "0")]);
     let mut first = engine.begin_write(Wait::Allowed);
@@ -180,9 +177,6 @@ pub fn conflicting_writes_are_refused(harness: &impl Harness) {
 }
 
 pub fn changed_reads_are_refused(harness: &impl Harness) {
-    if !harness.detects_conflicts() {
-        return;
-    }
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "0"), ("b", "0")]);
     // Each reads the other's row and writes its own: one of them must go.
@@ -210,9 +204,6 @@ pub fn changed_reads_are_refused(harness: &impl Harness) {
 }
 
 pub fn changed_scans_are_refused(harness: &impl Harness) {
-    if !harness.detects_conflicts() {
-        return;
-    }
     let engine = harness.open();
     let range = Range { start: b"b", end: b"e" };
     for (direction, limit, change, refused) in [

@@ -113,6 +113,10 @@ impl Injector {
         self.draws.store(0, Ordering::Relaxed);
     }
 
+    pub(super) fn refuses_all_reads(&self) -> bool {
+        u64::from(self.faults.lock().rates.not_resident) >= PER
+    }
+
     pub(super) fn injected(&self) -> Injected {
         *self.injected.lock()
     }

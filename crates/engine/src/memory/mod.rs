@@ -20,7 +20,6 @@ mod transaction;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -29,17 +28,11 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 pub use faults::{Call, Fault, Faults, Injected, Rates};
 pub use transaction::{MemoryRead, MemorySnapshot, MemoryWrite};
 
-use crate::{
-    Durability, Engine, Error, Filter, MemoryBudget, Notify, Position, Range, Result, Space, SpaceDef, Stats,
-    Wait,
-};
+use crate::{Engine, Error, Filter, Notify, Position, Range, Result, Space, SpaceDef, Stats, Wait};
 use active::Active;
 use faults::Injector;
 use store::{Rows, Store};
 use sweep::Sweeper;
-
-/// Rows that one hold of the lock removes in [`Engine::delete_range`]: bounds how long other calls wait.
-const DELETE_RANGE_STEP_ROWS: usize = 1024;
 
 /// Versions that one hold of the lock reclaims after a snapshot was dropped.
 const RECLAIM_STEP_ROWS: usize = 1024;
@@ -125,6 +118,11 @@ impl MemoryEngine {
     /// How many faults of each kind were injected.
     pub fn injected(&self) -> Injected {
         self.shared.injector.injected()
+    }
+
+    /// Asks the thread that drops garbage to look at a range soon.
+    pub fn suggest_sweep(&self, space: Space, range: Range<'_>) {
+        self.shared.sweeper.ask(space, range);
     }
 
     /// Writes whose row has older versions for open transactions and snapshots, or not reclaimed yet.
@@ -220,6 +218,11 @@ impl Engine for MemoryEngine {
         Ok(MemorySnapshot::new(&self.shared))
     }
 
+    /// Not where every read that may not wait is refused, as if it were far away.
+    fn keeps_resident(&self) -> bool {
+        !self.shared.injector.refuses_all_reads()
+    }
+
     /// There is nothing to hand over: tells only those who wait for durability how far it has come.
     fn flush(&self) -> Result<Position> {
         self.shared.admit(Call::Other, Wait::Allowed)?;
@@ -239,53 +242,6 @@ impl Engine for MemoryEngine {
 
     fn notify_durable(&self, notify: Notify) {
         self.shared.notify.write().push(notify);
-    }
-
-    fn set_durability(&self, _durability: Durability) {}
-
-    fn set_memory(&self, _budget: MemoryBudget) {}
-
-    fn pressure(&self) -> f32 {
-        0.0
-    }
-
-    /// In steps, each of them a commit of its own.
-    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
-        self.shared.admit(Call::Other, Wait::Allowed)?;
-        let until = self.shared.position.load(Ordering::Acquire);
-        let mut start = Box::from(range.start);
-        loop {
-            let mut store = self.shared.store.write();
-            self.shared.check_open()?;
-            let rest = Range { start: &start, end: range.end };
-            let (doomed, next) = store.doomed(space, rest, until, DELETE_RANGE_STEP_ROWS)?;
-            if !doomed.is_empty() {
-                let active = self.shared.active.lock();
-                self.shared.append(&mut store, active, [(space, doomed)].into_iter(), Vec::new());
-            }
-            match next {
-                Some(next) => start = next,
-                None => return Ok(()),
-            }
-        }
-    }
-
-    /// Has nothing that would make it cheaper: the caller deletes the range.
-    fn abandon(&self, _space: Space, _group: &[u8]) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn suggest_compaction(&self, space: Space, range: Range<'_>) {
-        self.shared.sweeper.ask(space, range);
-    }
-
-    fn checkpoint(&self, _path: &Path) -> Result<()> {
-        self.shared.admit(Call::Other, Wait::Allowed)?;
-        Err(Error::Unavailable("the in-memory engine has no disk to write a checkpoint to".to_owned()))
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.flush().map(|_| ())
     }
 
     fn stats(&self) -> Stats {

@@ -2,12 +2,15 @@
 //!
 //! Rows are copied out in batches, so that no lock is held while a callback runs.
 
+use std::cell::RefCell;
 use std::iter::Peekable;
 use std::ops::{Bound, ControlFlow};
 
 use super::Shared;
+use super::faults::Call;
+use super::reads::ReadSet;
 use super::store::{Rows, Version};
-use crate::{Direction, Range, Result, Space};
+use crate::{Direction, Range, Read, Result, Space, Wait};
 
 /// Rows of the first batch of a scan; later ones grow up to the largest.
 const FIRST_BATCH_ROWS: usize = 32;
@@ -24,15 +27,68 @@ pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 /// The rows at a position, under those of a transaction.
 pub(super) struct View<'a> {
     pub(super) shared: &'a Shared,
+    pub(super) wait: Wait,
     pub(super) at: u64,
     pub(super) own: Option<&'a [Rows]>,
+    /// Where a transaction notes what it has read.
+    pub(super) reads: Option<&'a RefCell<ReadSet>>,
 }
 
 /// A row of the transaction's own, in the scan's order; none is a delete.
 type OwnRow<'a> = (&'a [u8], Option<&'a [u8]>);
 type OwnRows<'a> = Peekable<Box<dyn Iterator<Item = OwnRow<'a>> + 'a>>;
 
+impl Read for View<'_> {
+    #[inline]
+    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        self.admit_points(space, &[key])?;
+        self.get_row(space, key, out)
+    }
+
+    fn get_many(
+        &self,
+        space: Space,
+        keys: &[&[u8]],
+        each: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.admit_points(space, keys)?;
+        self.get_batches(space, keys, each)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        direction: Direction,
+        limit: usize,
+        each: &mut Visit<'_>,
+    ) -> Result<()> {
+        self.shared.admit(Call::Read, self.wait)?;
+        if limit > 0 {
+            let stopped_at = self.scan_batches(space, range, direction, limit, each)?;
+            if let Some(reads) = self.reads {
+                reads.borrow_mut().add_range(space, range, direction, stopped_at);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<'a> View<'a> {
+    /// What is committed at each call.
+    pub(super) fn committed(shared: &'a Shared, wait: Wait) -> View<'a> {
+        View { shared, wait, at: u64::MAX, own: None, reads: None }
+    }
+
+    fn admit_points(&self, space: Space, keys: &[&[u8]]) -> Result<()> {
+        self.shared.admit(Call::Read, self.wait)?;
+        if let Some(reads) = self.reads {
+            let mut reads = reads.borrow_mut();
+            keys.iter().for_each(|key| reads.add_point(space, key));
+        }
+        Ok(())
+    }
+
     fn own_rows(&self, space: Space) -> Option<&'a Rows> {
         self.own?.get(usize::from(space.0)).filter(|rows| !rows.is_empty())
     }
@@ -41,22 +97,20 @@ impl<'a> View<'a> {
         self.own_rows(space)?.get(key).map(Option::as_deref)
     }
 
+    /// As the verb, without a fault.
     #[inline]
-    pub(super) fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        let value = match self.own_row(space, key) {
-            Some(value) => value,
-            None => {
-                let store = self.shared.store.read();
-                let value = store.get(space, key, self.at)?;
-                value.inspect(|value| out.extend_from_slice(value));
-                return Ok(value.is_some());
-            }
-        };
+    pub(super) fn get_row(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        if let Some(value) = self.own_row(space, key) {
+            value.inspect(|value| out.extend_from_slice(value));
+            return Ok(value.is_some());
+        }
+        let store = self.shared.store.read();
+        let value = store.get(space, key, self.at)?;
         value.inspect(|value| out.extend_from_slice(value));
         Ok(value.is_some())
     }
 
-    pub(super) fn get_many(
+    fn get_batches(
         &self,
         space: Space,
         keys: &[&[u8]],
@@ -90,7 +144,7 @@ impl<'a> View<'a> {
     }
 
     /// Where the scan stopped before the end of its range; none when it has seen all of it.
-    pub(super) fn scan(
+    pub(super) fn scan_batches(
         &self,
         space: Space,
         range: Range<'_>,

@@ -1,10 +1,9 @@
 //! The rows: one ordered map per space, from key to versions.
 
 use std::collections::{BTreeMap, VecDeque, btree_map};
-use std::ops::Bound;
 
 use super::active::Readers;
-use crate::{Error, Range, Result, Space};
+use crate::{Error, Result, Space};
 
 /// What the map costs for a row beside its bytes: key and value handles, position, link, allocator rounding.
 const ROW_OVERHEAD_BYTES: u64 = 96;
@@ -159,31 +158,6 @@ impl Store {
                 }
             }
         }
-    }
-
-    /// The next live rows of the range that are not newer than `until`, at most `limit`, and where to go on.
-    pub(super) fn doomed(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        until: u64,
-        limit: usize,
-    ) -> Result<(Rows, Option<Box<[u8]>>)> {
-        let mut doomed = Rows::new();
-        let rows = self.space(space)?;
-        if range.start >= range.end {
-            return Ok((doomed, None));
-        }
-        let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
-        for (seen, (key, row)) in rows.range::<[u8], _>(bounds).enumerate() {
-            if seen == limit {
-                return Ok((doomed, Some(key.clone())));
-            }
-            if row.at <= until && row.value.is_some() {
-                doomed.insert(key.clone(), None);
-            }
-        }
-        Ok((doomed, None))
     }
 
     /// Drops versions that no reader at `oldest` or later can see, at most `limit`; whether some may be left.

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::Shared;
 use super::scan::View;
 use super::store::{Rows, Store};
-use crate::{Direction, Error, Filter, Probe, Range, Result, Space, Verdict};
+use crate::{Direction, Error, Filter, Probe, Range, Result, Space, Verdict, Wait};
 
 /// A walk begins after as many writes as half the rows, but not below this.
 pub(super) const SWEEP_AFTER_ROWS: u64 = 16 * 1024;
@@ -124,14 +124,15 @@ fn sweep(shared: &Shared, filter: &dyn Filter, space: Space, range: Range<'_>) -
         }
         let until = shared.position.load(Ordering::Acquire);
         let mut garbage = Vec::new();
-        let view = View { shared, at: u64::MAX, own: None };
+        let view = View::committed(shared, Wait::Allowed);
         let rest = Range { start: &start, end: range.end };
-        let stopped_at = view.scan(space, rest, Direction::Forward, SWEEP_STEP_ROWS, &mut |key, value| {
-            if filter.judge(&Latest(shared), space, key, value) == Verdict::Drop {
-                garbage.push(Box::from(key));
-            }
-            ControlFlow::Continue(())
-        })?;
+        let stopped_at =
+            view.scan_batches(space, rest, Direction::Forward, SWEEP_STEP_ROWS, &mut |key, value| {
+                if filter.judge(&Latest(shared), space, key, value) == Verdict::Drop {
+                    garbage.push(Box::from(key));
+                }
+                ControlFlow::Continue(())
+            })?;
         drop_unchanged(shared, space, garbage, until)?;
         match stopped_at {
             Some(last) => start = [&*last, &[0]].concat().into_boxed_slice(),
@@ -161,6 +162,6 @@ struct Latest<'a>(&'a Shared);
 
 impl Probe for Latest<'_> {
     fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        View { shared: self.0, at: u64::MAX, own: None }.get(space, key, out)
+        View::committed(self.0, Wait::Allowed).get_row(space, key, out)
     }
 }

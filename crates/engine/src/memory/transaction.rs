@@ -1,7 +1,6 @@
 //! The transactions and snapshots of the in-memory engine.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,7 +9,7 @@ use super::reads::ReadSet;
 use super::scan::View;
 use super::store::{Rows, Store};
 use super::{RECLAIM_AFTER_WRITE_ROWS, RECLAIM_STEP_ROWS, Shared};
-use crate::{Direction, Error, Position, Range, Read, Result, Savepoint, Space, Wait, Write};
+use crate::{Error, Position, Result, Savepoint, Space, Wait, Write};
 
 /// Reads what is committed at each call.
 pub struct MemoryRead<'e> {
@@ -54,42 +53,21 @@ impl<'e> MemoryRead<'e> {
         MemoryRead { shared, wait }
     }
 
-    fn view(&self) -> Result<View<'_>> {
-        self.shared.admit(Call::Read, self.wait)?;
-        Ok(View { shared: self.shared, at: u64::MAX, own: None })
+    fn view(&self) -> View<'_> {
+        View::committed(self.shared, self.wait)
     }
 }
 
-impl Read for MemoryRead<'_> {
-    #[inline]
-    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        self.view()?.get(space, key, out)
-    }
-
-    fn get_many(
-        &self,
-        space: Space,
-        keys: &[&[u8]],
-        each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        self.view()?.get_many(space, keys, each)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        direction: Direction,
-        limit: usize,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let view = self.view()?;
-        if limit > 0 {
-            view.scan(space, range, direction, limit, each)?;
-        }
-        Ok(())
-    }
+macro_rules! viewed {
+    ($this:expr, $view:ident => $call:expr) => {{
+        let $view = $this.view();
+        $call
+    }};
 }
+
+read_through!(['e] MemoryRead<'e>, viewed);
+read_through!([] MemorySnapshot, viewed);
+read_through!(['e] MemoryWrite<'e>, viewed);
 
 impl MemorySnapshot {
     pub(super) fn new(shared: &Arc<Shared>) -> Self {
@@ -97,39 +75,8 @@ impl MemorySnapshot {
         MemorySnapshot { shared: Arc::clone(shared), at }
     }
 
-    fn view(&self) -> Result<View<'_>> {
-        self.shared.admit(Call::Read, Wait::Allowed)?;
-        Ok(View { shared: &self.shared, at: self.at, own: None })
-    }
-}
-
-impl Read for MemorySnapshot {
-    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        self.view()?.get(space, key, out)
-    }
-
-    fn get_many(
-        &self,
-        space: Space,
-        keys: &[&[u8]],
-        each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        self.view()?.get_many(space, keys, each)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        direction: Direction,
-        limit: usize,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let view = self.view()?;
-        if limit > 0 {
-            view.scan(space, range, direction, limit, each)?;
-        }
-        Ok(())
+    fn view(&self) -> View<'_> {
+        View { shared: &self.shared, wait: Wait::Allowed, at: self.at, own: None, reads: None }
     }
 }
 
@@ -157,9 +104,9 @@ impl<'e> MemoryWrite<'e> {
         }
     }
 
-    fn view(&self) -> Result<View<'_>> {
-        self.shared.admit(Call::Read, self.wait)?;
-        Ok(View { shared: self.shared, at: self.began, own: Some(&self.own) })
+    fn view(&self) -> View<'_> {
+        let (own, reads) = (Some(&*self.own), Some(&self.reads));
+        View { shared: self.shared, wait: self.wait, at: self.began, own, reads }
     }
 
     fn set(&mut self, space: Space, key: &[u8], value: Option<Box<[u8]>>) {
@@ -207,44 +154,6 @@ impl<'e> MemoryWrite<'e> {
             own.into_iter().zip(0..).map(|(rows, space)| (Space(space), rows)),
             std::mem::take(&mut self.locked),
         ))
-    }
-}
-
-impl Read for MemoryWrite<'_> {
-    #[inline]
-    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        let view = self.view()?;
-        self.reads.borrow_mut().add_point(space, key);
-        view.get(space, key, out)
-    }
-
-    fn get_many(
-        &self,
-        space: Space,
-        keys: &[&[u8]],
-        each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        let view = self.view()?;
-        for key in keys {
-            self.reads.borrow_mut().add_point(space, key);
-        }
-        view.get_many(space, keys, each)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        direction: Direction,
-        limit: usize,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let view = self.view()?;
-        if limit > 0 {
-            let stopped_at = view.scan(space, range, direction, limit, each)?;
-            self.reads.borrow_mut().add_range(space, range, direction, stopped_at);
-        }
-        Ok(())
     }
 }
 

@@ -2,18 +2,10 @@
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_micro_inline};
 
-use crate::{Groups, Space, SpaceDef};
+pub use crate::hint::RowHash;
+use crate::{Space, SpaceDef};
 
 pub const SHARDS: usize = 256;
-
-/// A row's hashes and the length of its group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowHash {
-    pub group: u64,
-    pub key: u64,
-    pub group_len: usize,
-    pub groups: Groups,
-}
 
 impl RowHash {
     #[inline]

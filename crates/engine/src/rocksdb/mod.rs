@@ -42,7 +42,7 @@ use parking_lot::{Condvar, Mutex};
 use self::files::Files;
 use self::freeze::{Background, Units};
 use self::gate::Gate;
-use self::hash::{Hasher, RowHash};
+use self::hash::Hasher;
 use self::log::{Log, PENDING_LIMIT_BYTES};
 use self::shard::Shards;
 pub use self::snapshot::RocksSnapshot;
@@ -50,9 +50,10 @@ use self::store::Store;
 use self::transaction::TxBuffer;
 use self::whole::Gatherer;
 use self::write_back::Steps;
+use crate::hint::Hinted;
 use crate::{
-    Direction, Durability, Engine, Error, Expected, Filter, Groups, MemoryBudget, Notify, Part, Position,
-    Range, Ranked, Read, Result, Savepoint, Space, SpaceDef, Stats, Wait, Write,
+    Direction, Durability, Engine, Error, Filter, Groups, Hint, LocalStore, MemoryBudget, Notify, Part,
+    Position, Range, Ranked, Read, Result, Savepoint, Space, SpaceDef, Stats, Wait, Write,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -74,23 +75,13 @@ pub struct OpenOptions {
     pub truncate_damaged_log: bool,
 }
 
-/// What [`Expected`] stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum What {
-    #[default]
-    Nothing,
-    Row(RowHash),
-    /// A group that may be whole, by its hash.
-    Group(u64),
-}
-
-impl What {
+impl Hinted {
     #[inline]
     fn shard(&self) -> Option<usize> {
         match self {
-            What::Nothing => None,
-            What::Row(hash) => Some(hash.shard()),
-            What::Group(hash) => Some(hash::shard_of(*hash)),
+            Hinted::Nothing => None,
+            Hinted::Row(hash) => Some(hash.shard()),
+            Hinted::Group(hash) => Some(hash::shard_of(*hash)),
         }
     }
 }
@@ -276,7 +267,7 @@ impl Engine for RocksEngine {
     type Snapshot = RocksSnapshot;
 
     fn begin_read(&self, wait: Wait) -> RocksRead<'_> {
-        RocksRead { inner: &self.inner, wait }
+        RocksRead { inner: &self.inner, wait, own: None }
     }
 
     fn begin_write(&self, wait: Wait) -> RocksWrite<'_> {
@@ -284,28 +275,28 @@ impl Engine for RocksEngine {
     }
 
     #[inline]
-    fn expect(&self, space: Space, key: &[u8]) -> Expected {
-        let Ok(def) = self.inner.def(space) else { return Expected(What::Nothing) };
+    fn hint_row(&self, space: Space, key: &[u8]) -> Hint {
+        let Ok(def) = self.inner.def(space) else { return Hint::default() };
         let hash = self.inner.hasher.row(def, space, key);
         self.inner.shards.expect(hash.group, hash.key);
-        Expected(What::Row(hash))
+        Hint(Hinted::Row(hash))
     }
 
     #[inline]
-    fn expect_group(&self, space: Space, group: &[u8]) -> Expected {
+    fn hint_group(&self, space: Space, group: &[u8]) -> Hint {
         let hash = self.inner.hasher.group(space, group);
         self.inner.shards.expect_group(hash);
-        Expected(What::Group(hash))
+        Hint(Hinted::Group(hash))
     }
 
     #[inline]
-    fn prefetch(&self, what: &[Expected]) {
-        let mut left = what;
-        while let [Expected(first), others @ ..] = left {
+    fn prefetch(&self, hints: &[Hint]) {
+        let mut left = hints;
+        while let [Hint(first), others @ ..] = left {
             let shard = first.shard();
-            let together = 1 + others.iter().take_while(|Expected(other)| other.shard() == shard).count();
+            let together = 1 + others.iter().take_while(|Hint(other)| other.shard() == shard).count();
             match first {
-                What::Row(hash) if together == 1 => self.inner.shards.prefetch(hash),
+                Hinted::Row(hash) if together == 1 => self.inner.shards.prefetch(hash),
                 _ => self.inner.shards.prefetch_all(left.get(..together).unwrap_or(left)),
             }
             left = left.get(together..).unwrap_or_default();
@@ -329,6 +320,16 @@ impl Engine for RocksEngine {
         self.inner.log.add_notify(notify);
     }
 
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+impl LocalStore for RocksEngine {
     fn set_durability(&self, durability: Durability) {
         self.inner.log.set_durability(durability);
     }
@@ -372,14 +373,6 @@ impl Engine for RocksEngine {
         self.inner.check_open()?;
         self.inner.log.sync_round()
     }
-
-    fn stats(&self) -> Stats {
-        self.inner.stats()
-    }
-
-    fn close(&self) -> Result<()> {
-        self.inner.close()
-    }
 }
 
 impl Drop for RocksEngine {
@@ -390,17 +383,24 @@ impl Drop for RocksEngine {
     }
 }
 
-/// A read transaction: read committed.
+/// A read transaction: read committed, under the rows of a write transaction where it is one's.
 pub struct RocksRead<'e> {
     inner: &'e Inner,
     wait: Wait,
+    own: Option<&'e TxBuffer>,
 }
 
 impl Read for RocksRead<'_> {
     #[inline]
     fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let hash = self.inner.hasher.row(self.inner.def(space)?, space, key);
-        self.inner.get(space, key, &hash, self.wait, out)
+        match self.own.and_then(|own| own.get(space.0, key, &hash)) {
+            Some(value) => {
+                out.extend_from_slice(value.unwrap_or_default());
+                Ok(value.is_some())
+            }
+            None => self.inner.get(space, key, &hash, self.wait, out),
+        }
     }
 
     fn get_many(
@@ -409,7 +409,7 @@ impl Read for RocksRead<'_> {
         keys: &[&[u8]],
         each: &mut dyn FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        self.inner.get_many(space, keys, self.wait, None, each)
+        self.inner.get_many(space, keys, self.wait, self.own, each)
     }
 
     fn scan(
@@ -420,7 +420,7 @@ impl Read for RocksRead<'_> {
         limit: usize,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.inner.scan(space, range, direction, limit, self.wait, None, each)
+        self.inner.scan(space, range, direction, limit, self.wait, self.own, each)
     }
 
     fn nth(
@@ -430,7 +430,7 @@ impl Read for RocksRead<'_> {
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<usize>> {
-        self.inner.nth(space, range, rank, self.wait, None, show)
+        self.inner.nth(space, range, rank, self.wait, self.own, show)
     }
 
     fn nth_at_once(
@@ -440,6 +440,9 @@ impl Read for RocksRead<'_> {
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Ranked> {
+        if self.own.is_some_and(|own| own.has_in(space.0, range)) {
+            return Ok(Ranked::Unknown);
+        }
         self.inner.nth_of_whole(space, range, rank, None, show)
     }
 
@@ -450,7 +453,28 @@ impl Read for RocksRead<'_> {
         draw: &mut dyn FnMut() -> u64,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<bool> {
-        self.inner.pick(space, group, draw, show)
+        let Some(own) = self.own.filter(|own| !own.rows.is_empty()) else {
+            return self.inner.pick(space, group, draw, show);
+        };
+        let def = self.inner.def(space)?;
+        if own.puts_in(self.inner.hasher.group(space, group)) {
+            return Ok(false);
+        }
+        // Of what it deleted itself it draws again, so that the others keep the same chance.
+        for _ in 0..REDRAWS {
+            let mut is_gone = false;
+            let is_picked = self.inner.pick(space, group, draw, &mut |key, value| {
+                let hash = self.inner.hasher.row(def, space, key);
+                is_gone = own.get(space.0, key, &hash).is_some();
+                if !is_gone {
+                    show(key, value);
+                }
+            })?;
+            if !is_gone {
+                return Ok(is_picked);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -467,94 +491,14 @@ impl Drop for RocksWrite<'_> {
     }
 }
 
-impl Read for RocksWrite<'_> {
-    #[inline]
-    fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        let hash = self.inner.hasher.row(self.inner.def(space)?, space, key);
-        match self.buffer.get(space.0, key, &hash) {
-            Some(Some(value)) => {
-                out.extend_from_slice(value);
-                Ok(true)
-            }
-            Some(None) => Ok(false),
-            None => self.inner.get(space, key, &hash, self.wait, out),
-        }
-    }
-
-    fn get_many(
-        &self,
-        space: Space,
-        keys: &[&[u8]],
-        each: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        self.inner.get_many(space, keys, self.wait, Some(&self.buffer), each)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        direction: Direction,
-        limit: usize,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        self.inner.scan(space, range, direction, limit, self.wait, Some(&self.buffer), each)
-    }
-
-    fn nth(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Option<usize>> {
-        self.inner.nth(space, range, rank, self.wait, Some(&self.buffer), show)
-    }
-
-    fn nth_at_once(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Ranked> {
-        match self.buffer.has_in(space.0, range) {
-            true => Ok(Ranked::Unknown),
-            false => self.inner.nth_of_whole(space, range, rank, None, show),
-        }
-    }
-
-    fn pick(
-        &self,
-        space: Space,
-        group: &[u8],
-        draw: &mut dyn FnMut() -> u64,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<bool> {
-        if !self.is_dirty() {
-            return self.inner.pick(space, group, draw, show);
-        }
-        let def = self.inner.def(space)?;
-        if self.buffer.puts_in(self.inner.hasher.group(space, group)) {
-            return Ok(false);
-        }
-        // Of what it deleted itself it draws again, so that the others keep the same chance.
-        for _ in 0..REDRAWS {
-            let mut is_gone = false;
-            let is_picked = self.inner.pick(space, group, draw, &mut |key, value| {
-                let hash = self.inner.hasher.row(def, space, key);
-                is_gone = self.buffer.get(space.0, key, &hash).is_some();
-                if !is_gone {
-                    show(key, value);
-                }
-            })?;
-            if !is_gone {
-                return Ok(is_picked);
-            }
-        }
-        Ok(false)
-    }
+macro_rules! under_own_rows {
+    ($this:expr, $read:ident => $call:expr) => {{
+        let $read = RocksRead { inner: $this.inner, wait: $this.wait, own: Some(&$this.buffer) };
+        $call
+    }};
 }
+
+read_through!(['e] RocksWrite<'e>, under_own_rows);
 
 impl Write for RocksWrite<'_> {
     #[inline]

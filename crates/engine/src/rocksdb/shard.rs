@@ -8,7 +8,6 @@ use crossbeam_utils::CachePadded;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
-use super::What;
 use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
@@ -17,7 +16,8 @@ use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
 use super::whole::{TakenIn, Wholes};
-use crate::{Direction, Error, Expected, Groups, Range, Result, Space};
+use crate::hint::{Hint, Hinted};
+use crate::{Direction, Error, Groups, Range, Result, Space};
 
 /// Rows that move into the cache under one hold of a shard's lock.
 const ROWS_PER_STEP: usize = 16;
@@ -220,20 +220,20 @@ impl Shards {
     }
 
     /// The same for what is in one shard. One hold of the lock serves all: each would wait for what was asked for before.
-    pub fn prefetch_all(&self, what: &[Expected]) {
-        let index = what.first().and_then(|Expected(first)| first.shard());
+    pub fn prefetch_all(&self, what: &[Hint]) {
+        let index = what.first().and_then(|Hint(first)| first.shard());
         let guarded = index.and_then(|index| self.list.get(index));
         let Some(shard) = guarded.and_then(|guarded| guarded.lock.try_read()) else { return };
         for some in what.chunks(u64::BITS as usize) {
             // Those of which only the clean rows may know.
             let mut clean = 0_u64;
-            for (number, Expected(what)) in some.iter().enumerate() {
+            for (number, Hint(what)) in some.iter().enumerate() {
                 match what {
-                    What::Nothing => {}
-                    What::Group(hash) => {
+                    Hinted::Nothing => {}
+                    Hinted::Group(hash) => {
                         shard.wholes.prefetch(*hash);
                     }
-                    What::Row(hash) => {
+                    Hinted::Row(hash) => {
                         if !shard.prefetch_dirty_or_whole(hash) {
                             shard.cache.expect(hash.key);
                             clean |= 1 << number;
@@ -241,8 +241,8 @@ impl Shards {
                     }
                 }
             }
-            for (number, Expected(what)) in some.iter().enumerate() {
-                if let What::Row(hash) = what
+            for (number, Hint(what)) in some.iter().enumerate() {
+                if let Hinted::Row(hash) = what
                     && clean & 1 << number != 0
                 {
                     shard.cache.prefetch(hash.key);

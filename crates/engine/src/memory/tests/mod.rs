@@ -5,8 +5,8 @@ mod serial;
 mod sweep;
 mod versions;
 
-use super::MemoryEngine;
-use crate::conformance::{Harness, PLAIN, SPACES};
+use super::{Isolation, MemoryEngine};
+use crate::conformance::{Harness, PLAIN, Promise, SPACES};
 use crate::{Engine, Position, Read, Result, Wait, Write};
 
 fn try_put(engine: &MemoryEngine, key: &[u8], value: &[u8]) -> Result<Position> {
@@ -34,32 +34,41 @@ fn committed(engine: &MemoryEngine, key: &[u8]) -> Option<Vec<u8>> {
     get(&engine.begin_read(Wait::Allowed), key)
 }
 
-struct Memory;
+struct Memory(Isolation);
 
 impl Harness for Memory {
     type Engine = MemoryEngine;
 
+    fn promises(&self) -> &'static [Promise] {
+        match self.0 {
+            Isolation::Snapshot => &[Promise::Conflicts],
+            Isolation::Serialisable => &[Promise::Conflicts, Promise::Serialisable],
+        }
+    }
+
     fn open(&self) -> MemoryEngine {
-        MemoryEngine::new(SPACES)
-    }
-
-    fn has_disk(&self) -> bool {
-        false
-    }
-
-    fn reopen(&self, engine: MemoryEngine) -> MemoryEngine {
+        let engine = MemoryEngine::new(SPACES);
+        engine.set_isolation(self.0);
         engine
     }
-
-    fn open_copy(&self, _engine: &MemoryEngine) -> Option<MemoryEngine> {
-        None
-    }
-
-    fn detects_conflicts(&self) -> bool {
-        true
-    }
-
-    fn settle(&self, _engine: &MemoryEngine) {}
 }
 
-crate::conformance_suite!(Memory);
+mod serialisable {
+    use super::*;
+
+    crate::conformance_suite!(
+        Memory(Isolation::Serialisable),
+        promised: [Conflicts, Serialisable],
+        not_promised: [Lasting, Local]
+    );
+}
+
+mod snapshot_isolation {
+    use super::*;
+
+    crate::conformance_suite!(
+        Memory(Isolation::Snapshot),
+        promised: [Conflicts],
+        not_promised: [Lasting, Local, Serialisable]
+    );
+}

@@ -51,7 +51,7 @@ fn a_suggestion_sweeps_its_range() {
         put(&engine, key, b"v");
     }
     let snapshot = engine.snapshot().unwrap();
-    engine.suggest_compaction(PLAIN, Range { start: b"a", end: b"c" });
+    engine.suggest_sweep(PLAIN, Range { start: b"a", end: b"c" });
     wait_until(|| committed(&engine, b"a2").is_none());
     assert_eq!(committed(&engine, b"a1"), None);
     assert_eq!(committed(&engine, b"b1"), Some(b"v".to_vec()));

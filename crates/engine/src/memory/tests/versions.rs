@@ -1,7 +1,7 @@
-use super::super::{DELETE_RANGE_STEP_ROWS, Isolation, MemoryEngine, RECLAIM_AFTER_WRITE_ROWS};
+use super::super::{Isolation, MemoryEngine, RECLAIM_AFTER_WRITE_ROWS};
 use super::{committed, delete, get, put};
 use crate::conformance::{PLAIN, SPACES};
-use crate::{Engine, Error, Range, Read, Space, Wait, Write};
+use crate::{Engine, Error, Read, Space, Wait, Write};
 
 #[test]
 fn nothing_is_kept_without_a_reader() {
@@ -76,22 +76,6 @@ fn writes_that_overlap_reclaim_what_they_leave() {
         let before = engine.superseded();
         drop(engine.begin_write(Wait::Allowed));
         assert!(engine.superseded() <= before.saturating_sub(RECLAIM_AFTER_WRITE_ROWS));
-    }
-}
-
-#[test]
-fn deleting_a_range_in_several_steps() {
-    for rows in [DELETE_RANGE_STEP_ROWS - 1, DELETE_RANGE_STEP_ROWS, DELETE_RANGE_STEP_ROWS + 1, 5000] {
-        let engine = MemoryEngine::new(SPACES);
-        let mut write = engine.begin_write(Wait::Allowed);
-        for row in 0..rows as u32 {
-            write.put(PLAIN, &row.to_be_bytes(), &[b"v"]);
-        }
-        write.put(PLAIN, b"\xff", &[b"kept"]);
-        write.commit().unwrap();
-        engine.delete_range(PLAIN, Range { start: b"", end: b"\xff" }).unwrap();
-        assert_eq!(engine.stats().memtable_bytes, 96 + 1 + 4);
-        assert_eq!(committed(&engine, b"\xff"), Some(b"kept".to_vec()));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use tempfile::TempDir;
 
 use super::*;
-use crate::conformance::{self, Harness};
+use crate::conformance::{self, Harness, Promise};
 
 /// Each case has a directory of its own, in which each engine has one.
 struct OnDisk {
@@ -41,8 +41,12 @@ impl Harness for OnDisk {
         self.open_at(self.root.path().join(number.to_string()))
     }
 
-    fn has_disk(&self) -> bool {
-        true
+    fn promises(&self) -> &'static [Promise] {
+        &[Promise::Lasting, Promise::Local]
+    }
+
+    fn local<'e>(&self, engine: &'e RocksEngine) -> Option<&'e dyn LocalStore> {
+        Some(engine)
     }
 
     fn reopen(&self, engine: RocksEngine) -> RocksEngine {
@@ -51,7 +55,7 @@ impl Harness for OnDisk {
         self.open_at(dir)
     }
 
-    fn open_copy(&self, engine: &RocksEngine) -> Option<RocksEngine> {
+    fn open_copy(&self, engine: &RocksEngine) -> RocksEngine {
         let dir = engine.inner.dir.clone();
         let number = {
             let mut copies = self.copies.lock();
@@ -61,11 +65,7 @@ impl Harness for OnDisk {
         };
         let copy = dir.with_extension(format!("copy{number}"));
         engine.checkpoint(&copy).unwrap();
-        Some(self.open_at(copy))
-    }
-
-    fn detects_conflicts(&self) -> bool {
-        false
+        self.open_at(copy)
     }
 
     fn settle(&self, engine: &RocksEngine) {
@@ -78,4 +78,4 @@ impl Harness for OnDisk {
     }
 }
 
-crate::conformance_suite!(OnDisk::new());
+crate::conformance_suite!(OnDisk::new(), promised: [Lasting, Local], not_promised: [Conflicts, Serialisable]);
