@@ -25,10 +25,10 @@ pub struct Save {
 /// Takes the right, unless somebody has it.
 pub fn begin(node: &Arc<Node>) -> Result<Save> {
     if node.config.current().engine == EngineKind::Memory {
-        return Err(Error::reply("ERR the engine keeps nothing on disk, so there is nothing to save"));
+        return Err(Error::reply("ERR the engine keeps nothing on disk, so there is nothing to save").into());
     }
     if node.saves.running.swap(true, Ordering::AcqRel) {
-        return Err(Error::reply("ERR Background save already in progress"));
+        return Err(Error::reply("ERR Background save already in progress").into());
     }
     Ok(Save { node: Arc::clone(node) })
 }
@@ -63,7 +63,7 @@ impl Save {
         });
         spawned
             .map(|_| ())
-            .map_err(|error| Error::reply(format!("ERR could not start the background save: {error}")))
+            .map_err(|error| Error::reply(format!("ERR could not start the background save: {error}")).into())
     }
 
     fn write(&self, now_secs: u64) -> Result<PathBuf> {

@@ -1,8 +1,65 @@
-//! Every word a client may see when something is refused, and the few signals that never reach one.
+//! Every word a client may see when something is refused, and why a run ends without a reply.
 
 use std::borrow::Cow;
 
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type Result<T, E = Stop> = std::result::Result<T, E>;
+
+/// Why a run ends without a reply. Not an error by itself: of [`Stop::Move`] no client ever hears.
+#[derive(Debug, Clone)]
+pub enum Stop {
+    /// The client is told.
+    Refuse(Error),
+    /// Nothing has happened; the same run is to begin again on a worker.
+    Move(Why),
+}
+
+/// Why a run has to move to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A row is not in memory.
+    Cold,
+    /// It is much work.
+    Heavy,
+    /// Somebody holds a lock for long.
+    Contended,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Refuse(error)
+    }
+}
+
+impl From<tarn_engine::Error> for Stop {
+    fn from(error: tarn_engine::Error) -> Stop {
+        match error {
+            tarn_engine::Error::NotResident => Stop::Move(Why::Cold),
+            other => Stop::Refuse(Error::Engine(other)),
+        }
+    }
+}
+
+impl From<crate::encoding::Malformed> for Stop {
+    fn from(malformed: crate::encoding::Malformed) -> Stop {
+        Stop::Refuse(malformed.into())
+    }
+}
+
+impl Stop {
+    /// For who cannot move: it runs where waiting is allowed already.
+    pub fn into_error(self) -> Error {
+        match self {
+            Stop::Refuse(error) => error,
+            Stop::Move(_) => Error::Engine(tarn_engine::Error::NotResident),
+        }
+    }
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.clone().into_error().fmt(f)
+    }
+}
 
 /// One variant per thing a client can see, with its exact words. Commands with a word of their own use
 /// [`Error::Reply`], the rest is shared.
@@ -41,9 +98,6 @@ pub enum Error {
     /// A stored row does not read as it should.
     #[error("ERR stored data is damaged: {0}")]
     Damaged(&'static str),
-    /// Never seen by a client: the command is to run again where it may take long.
-    #[error("ERR the command has to run on a worker")]
-    Offload,
 }
 
 impl Error {
@@ -60,11 +114,6 @@ impl Error {
     /// The words as bytes for a client: see [`shown`].
     pub fn wire(&self) -> Vec<u8> {
         self.to_string().chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
-    }
-
-    /// Whether the same command is to run again on a worker thread, where waiting is allowed.
-    pub fn wants_worker(&self) -> bool {
-        matches!(self, Error::Offload | Error::Engine(tarn_engine::Error::NotResident))
     }
 }
 

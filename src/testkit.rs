@@ -34,7 +34,7 @@ pub struct Kit {
     pub session: Session,
     pub now_ms: u64,
     /// Whether the last command went to a worker.
-    pub offloaded: bool,
+    pub moved: bool,
 }
 
 impl Default for Kit {
@@ -77,7 +77,7 @@ impl Kit {
             node: Arc::clone(node),
             session,
             now_ms: START_MS,
-            offloaded: false,
+            moved: false,
         }
     }
 
@@ -113,7 +113,7 @@ impl Kit {
     /// One command; the bytes of its reply.
     pub fn bytes(&mut self, words: Words<'_>) -> Vec<u8> {
         let mut out = Vec::new();
-        self.offloaded = false;
+        self.moved = false;
         let config = self.node.config.current();
         let found = gate::find(words).and_then(|found| {
             gate::admit(found.0, &self.session.caller(), &config, words)?;
@@ -149,14 +149,14 @@ impl Kit {
                     Ok(reply)
                 }
                 Ok(Answer::Worker(job)) => {
-                    self.offloaded = true;
+                    self.moved = true;
                     job(&self.node)
                 }
                 Err(error) => Err(error),
             };
             match answer {
                 Ok(reply) => reply.write(self.session.protocol, &[], &mut out),
-                Err(error) => write_error(&self.node, &self.executor.counters, &error, &mut out),
+                Err(stop) => write_error(&self.node, &self.executor.counters, &stop.into_error(), &mut out),
             }
             return out;
         }
@@ -170,7 +170,7 @@ impl Kit {
             limits,
         };
         if let Outcome::Move(why) = self.executor.run(&unit, On::IoThread, &mut out) {
-            self.offloaded = true;
+            self.moved = true;
             self.executor.run(&unit, On::Worker(why), &mut out);
         }
         out

@@ -73,7 +73,7 @@ fn offset(env: &Env<'_>, text: &[u8], width: Option<u32>) -> Result<u64> {
     place
         .and_then(|place| u64::try_from(place).ok())
         .filter(|place| place / 8 < env.limits.max_string_len as u64)
-        .ok_or(Error::reply("ERR bit offset is not an integer or out of range"))
+        .ok_or(Error::reply("ERR bit offset is not an integer or out of range").into())
 }
 
 fn setbit(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -82,7 +82,7 @@ fn setbit(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let on = match args.next()? {
         b"0" => false,
         b"1" => true,
-        _ => return Err(Error::reply("ERR bit is not an integer or out of range")),
+        _ => return Err(Error::reply("ERR bit is not an integer or out of range").into()),
     };
     Ok(Reply::flag(bits::set(cx, key, at, on)?))
 }
@@ -102,7 +102,7 @@ fn unit(args: &mut Args<'_>) -> Result<i64> {
     } else if args.keyword("BYTE") {
         8
     } else {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     };
     args.end().map(|()| unit)
 }
@@ -129,7 +129,7 @@ fn bitcount(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
             let unit = if args.is_empty() { 8 } else { unit(&mut args)? };
             bit_range(value.len(), start, end, unit)
         }
-        _ => return Err(Error::Syntax),
+        _ => return Err(Error::Syntax.into()),
     };
     let count = range.map_or(Ok(0), |range| bits::count(cx, &value, range))?;
     Ok(Reply::Integer(count as i64))
@@ -140,7 +140,7 @@ fn bitpos(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let on = match args.int()? {
         0 => false,
         1 => true,
-        _ => return Err(Error::reply("ERR The bit argument must be 1 or 0.")),
+        _ => return Err(Error::reply("ERR The bit argument must be 1 or 0.").into()),
     };
     let found = entry::find_counted(cx, key)?;
     // An absent key is an endless row of clear bits.
@@ -157,7 +157,7 @@ fn bitpos(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
             let unit = unit(&mut last)?;
             bit_range(value.len(), start, args.int()?, unit)
         }
-        _ => return Err(Error::Syntax),
+        _ => return Err(Error::Syntax.into()),
     };
     let Some(range) = range else { return Ok(Reply::Integer(-1)) };
     let position = bits::position(cx, &value, on, range)?;
@@ -176,11 +176,11 @@ fn bitop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     } else if args.keyword("NOT") {
         Operation::Not
     } else {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     };
     let to = args.key()?;
     if operation == Operation::Not && args.left() != 1 {
-        return Err(Error::reply("ERR BITOP NOT must be called with a single source key."));
+        return Err(Error::reply("ERR BITOP NOT must be called with a single source key.").into());
     }
     let mut operands = Vec::with_capacity(args.left());
     for mut found in entry::find_each(cx, args.rest())? {
@@ -207,7 +207,7 @@ fn bitfield_ro(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let steps = steps(&cx.env, args)?;
     if steps.iter().any(|step| step.action != Action::Get) {
-        return Err(Error::reply("ERR BITFIELD_RO only supports the GET subcommand"));
+        return Err(Error::reply("ERR BITFIELD_RO only supports the GET subcommand").into());
     }
     let found = entry::find_counted(cx, key)?;
     Ok(integers(field::read(cx, string::value(&found)?.as_ref(), &steps)?))
@@ -232,7 +232,7 @@ fn steps(env: &Env<'_>, mut args: Args<'_>) -> Result<Vec<Step>> {
             } else if args.keyword("FAIL") {
                 Overflow::Fail
             } else {
-                return Err(Error::reply("ERR Invalid OVERFLOW type specified"));
+                return Err(Error::reply("ERR Invalid OVERFLOW type specified").into());
             };
             continue;
         }
@@ -243,7 +243,7 @@ fn steps(env: &Env<'_>, mut args: Args<'_>) -> Result<Vec<Step>> {
         } else if follow >= 3 && args.keyword("INCRBY") {
             Action::Increment
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         };
         let field = Field::parse(args.next()?).ok_or(Error::reply(
             "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",

@@ -141,7 +141,7 @@ fn check_enabled(cx: &SessionCx<'_>) -> Result<()> {
     if cx.node.cluster_enabled {
         Ok(())
     } else {
-        Err(Error::reply("ERR This instance has cluster support disabled"))
+        Err(Error::reply("ERR This instance has cluster support disabled").into())
     }
 }
 
@@ -152,7 +152,7 @@ fn accept(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 
 fn refuse(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    Err(Error::reply("ERR This node owns every slot, its cluster cannot be changed"))
+    Err(Error::reply("ERR This node owns every slot, its cluster cannot be changed").into())
 }
 
 fn keyslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
@@ -268,7 +268,7 @@ fn getkeysinslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
     let (slot, limit) = (args.int()?, args.int()?);
     let (Some(slot), Ok(limit)) = (valid_slot(slot), usize::try_from(limit)) else {
-        return Err(Error::reply("ERR Invalid slot or number of keys"));
+        return Err(Error::reply("ERR Invalid slot or number of keys").into());
     };
     Ok(Answer::reading(0, move |cx| {
         let mut keys = Vec::new();
@@ -295,7 +295,11 @@ fn count_failure_reports(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<A
 
 /// Only this node is known.
 fn known(cx: &SessionCx<'_>, id: &[u8]) -> Result<()> {
-    if id == cx.node.run_id.as_bytes() { Ok(()) } else { Err(Error::about("ERR Unknown node ", id, "")) }
+    if id == cx.node.run_id.as_bytes() {
+        Ok(())
+    } else {
+        Err(Error::about("ERR Unknown node ", id, "").into())
+    }
 }
 
 fn help_text(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {

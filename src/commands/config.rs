@@ -121,6 +121,6 @@ mod tests {
     fn without_a_file_there_is_nothing_to_rewrite() {
         let mut kit = Kit::new();
         assert_eq!(kit.run("CONFIG REWRITE"), "-ERR The server is running without a config file");
-        assert!(kit.offloaded);
+        assert!(kit.moved);
     }
 }

@@ -78,7 +78,7 @@ fn ping(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         }
         0 => Ok(Reply::Simple("PONG").into()),
         1 => Ok(Reply::bulk(args.next()?).into()),
-        _ => Err(Error::Arity("ping".into())),
+        _ => Err(Error::Arity("ping".into()).into()),
     }
 }
 
@@ -114,7 +114,7 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             Some(match version {
                 2 => Protocol::Resp2,
                 3 => Protocol::Resp3,
-                _ => return Err(Error::reply("NOPROTO unsupported protocol version")),
+                _ => return Err(Error::reply("NOPROTO unsupported protocol version").into()),
             })
         }
     };
@@ -128,14 +128,14 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         } else if left > 1 && args.keyword("setname") {
             client::set_name(cx, args.next()?)?;
         } else {
-            return Err(Error::about("ERR Syntax error in HELLO option '", option, "'"));
+            return Err(Error::about("ERR Syntax error in HELLO option '", option, "'").into());
         }
     }
     if !cx.session.is_authenticated() {
         return Err(Error::reply(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> \
              option can be used to authenticate the client and select the RESP protocol version at the same time",
-        ));
+        ).into());
     }
     if let Some(protocol) = protocol {
         cx.session.speak(protocol);
@@ -159,7 +159,7 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
 
 fn auth(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.left() > 2 {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     let config = cx.node.config.current();
     let first = args.next()?;
@@ -168,7 +168,7 @@ fn auth(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             return Err(Error::reply(
                 "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
                  configuration is correct?",
-            ));
+            ).into());
         }
         (DEFAULT_USER, first)
     } else {
@@ -182,7 +182,7 @@ fn auth(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
 fn authenticate(cx: &mut SessionCx<'_>, config: &Config, user: &[u8], password: &[u8]) -> Result<()> {
     let right = config.requirepass.is_empty() || same_secret(&config.requirepass, password);
     if user != DEFAULT_USER || !right {
-        return Err(Error::reply("WRONGPASS invalid username-password pair or user is disabled."));
+        return Err(Error::reply("WRONGPASS invalid username-password pair or user is disabled.").into());
     }
     cx.session.user = User::Default;
     Ok(())
@@ -197,10 +197,12 @@ fn same_secret(secret: &[u8], guess: &[u8]) -> bool {
 fn select(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let index = args.int()?;
     if i32::try_from(index).is_err() {
-        return Err(Error::reply("ERR value is out of range, value must between -2147483648 and 2147483647"));
+        return Err(
+            Error::reply("ERR value is out of range, value must between -2147483648 and 2147483647").into()
+        );
     }
     if cx.node.config.current().cluster_enabled && index != 0 {
-        return Err(Error::reply("ERR SELECT is not allowed in cluster mode"));
+        return Err(Error::reply("ERR SELECT is not allowed in cluster mode").into());
     }
     let db = u16::try_from(index).ok().and_then(|db| cx.node.keyspace.shared.database(db));
     cx.session.select(db.ok_or(Error::DbOutOfRange)?.logical);

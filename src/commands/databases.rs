@@ -55,12 +55,12 @@ pub const COMMANDS: &[Spec] = &[
 
 fn move_key(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if cx.env.cluster_enabled {
-        return Err(Error::reply("ERR MOVE is not allowed in cluster mode"));
+        return Err(Error::reply("ERR MOVE is not allowed in cluster mode").into());
     }
     let key = args.key()?;
     let db = index(&cx.env, args.next()?)?;
     if db.logical == cx.env.db.logical {
-        return Err(same_object());
+        return Err(same_object().into());
     }
     let from = entry::find(cx, key)?;
     if !from.exists() {
@@ -79,10 +79,11 @@ fn move_key(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 
 fn swapdb(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if cx.env.cluster_enabled {
-        return Err(Error::reply("ERR SWAPDB is not allowed in cluster mode"));
+        return Err(Error::reply("ERR SWAPDB is not allowed in cluster mode").into());
     }
-    let mut next =
-        |refusal: &'static str| -> Result<i64> { small_int(args.next()?).map_err(|_| Error::reply(refusal)) };
+    let mut next = |refusal: &'static str| -> Result<i64> {
+        small_int(args.next()?).map_err(|_| Error::reply(refusal).into())
+    };
     let first = next("ERR invalid first DB index")?;
     let second = next("ERR invalid second DB index")?;
     let first = cx.env.database(first).ok_or(Error::DbOutOfRange)?;
@@ -128,14 +129,16 @@ fn dbsize(cx: &mut ReadCx<'_>, _: Args<'_>) -> Result<Reply> {
 
 /// A database by the number a client gave.
 pub fn index(env: &Env<'_>, word: &[u8]) -> Result<Db> {
-    env.database(small_int(word)?).ok_or(Error::DbOutOfRange)
+    env.database(small_int(word)?).ok_or(Error::DbOutOfRange.into())
 }
 
 /// What Redis reads as a C int.
 fn small_int(word: &[u8]) -> Result<i64> {
     let n = number::parse_i64(word).ok_or(Error::NotInteger)?;
     if i32::try_from(n).is_err() {
-        return Err(Error::reply("ERR value is out of range, value must between -2147483648 and 2147483647"));
+        return Err(
+            Error::reply("ERR value is out of range, value must between -2147483648 and 2147483647").into()
+        );
     }
     Ok(n)
 }

@@ -121,7 +121,7 @@ fn absolute_ms(time: &[u8], name: &'static str, unit: Unit, base: Base, now_ms: 
         Base::Now => ms.and_then(|ms| ms.checked_add_unsigned(now_ms)),
         Base::Epoch => ms,
     };
-    at_ms.ok_or(Error::InvalidExpire(name))
+    at_ms.ok_or(Error::InvalidExpire(name).into())
 }
 
 /// NX, XX, GT and LT.
@@ -147,15 +147,15 @@ impl Conditions {
                 it.only_sooner = true;
             } else {
                 let word: String = word.iter().map(|byte| char::from(*byte)).collect();
-                return Err(Error::reply(format!("ERR Unsupported option {word}")));
+                return Err(Error::reply(format!("ERR Unsupported option {word}")).into());
             }
         }
         if it.only_new && (it.only_existing || it.only_later || it.only_sooner) {
             let words = "ERR NX and XX, GT or LT options at the same time are not compatible";
-            return Err(Error::reply(words));
+            return Err(Error::reply(words).into());
         }
         if it.only_later && it.only_sooner {
-            return Err(Error::reply("ERR GT and LT options at the same time are not compatible"));
+            return Err(Error::reply("ERR GT and LT options at the same time are not compatible").into());
         }
         Ok(it)
     }

@@ -78,7 +78,7 @@ pub const COMMANDS: &[Spec] = &[
 
 /// Deleting is one metadata write per key, so DEL has nothing to do that UNLINK could put off.
 fn del(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
     let mut deleted = 0;
     for key in args.rest() {
         let found = entry::find(cx, key)?;
@@ -89,7 +89,7 @@ fn del(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 }
 
 fn exists(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
     let mut count = 0;
     for key in args.rest() {
         count += i64::from(entry::find_counted(cx, key)?.exists());
@@ -117,7 +117,7 @@ fn move_name(cx: &mut WriteCx<'_>, mut args: Args<'_>, replace: bool) -> Result<
     let (old, new) = (args.key()?, args.key()?);
     let from = entry::find(cx, old)?;
     if !from.exists() {
-        return Err(Error::NoSuchKey);
+        return Err(Error::NoSuchKey.into());
     }
     if old == new {
         return Ok(false);
@@ -138,10 +138,10 @@ fn copy(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let Options { db, replace } = copy_options(&cx.env, args)?;
     let source = cx.env.db;
     if cx.env.cluster_enabled && (source.logical != 0 || db.logical != 0) {
-        return Err(Error::reply("ERR Copying to another database is not allowed in cluster mode"));
+        return Err(Error::reply("ERR Copying to another database is not allowed in cluster mode").into());
     }
     if old == new && source.logical == db.logical {
-        return Err(databases::same_object());
+        return Err(databases::same_object().into());
     }
     let from = entry::find_counted(&mut cx.sources(), old)?;
     if !from.exists() {
@@ -169,7 +169,7 @@ fn copy_options(env: &Env<'_>, mut args: Args<'_>) -> Result<Options> {
         } else if args.left() >= 2 && args.keyword("db") {
             options.db = databases::index(env, args.next()?)?;
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
     Ok(options)

@@ -89,7 +89,7 @@ fn graph(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let event = args.next()?;
     let samples = cx.node.metrics.spikes.history(event);
     if samples.is_empty() {
-        return Err(Error::about("ERR No samples available for event '", event, "'"));
+        return Err(Error::about("ERR No samples available for event '", event, "'").into());
     }
     let name = crate::error::shown(event);
     Ok(Reply::Verbatim(b"txt", draw(&name, &samples, cx.now_ms / 1000).into_bytes()).into())

@@ -72,7 +72,7 @@ fn usage(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let mut samples = DEFAULT_SAMPLES;
     while !args.is_empty() {
         if args.left() < 2 || !args.keyword("samples") {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
         samples = u64::try_from(args.int()?).map_err(|_| Error::Syntax)?;
     }
@@ -96,7 +96,7 @@ fn usage(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 fn elements(cx: &ReadCx<'_>, all: &Collection<'_>, samples: u64) -> Result<u64> {
     let samples = if samples == 0 { all.size() } else { samples.min(all.size()) };
     let limit = usize::try_from(samples).unwrap_or(usize::MAX);
-    cx.env.light_or_offload(limit, Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(limit, Env::IO_THREAD_MAX_ROWS)?;
     let (start, end) = all.bounds();
     let (mut seen, mut bytes) = (0_u64, 0);
     all.each_between(cx, &start, &end, limit, &mut |element| {
@@ -164,7 +164,7 @@ fn malloc_stats(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 fn purge(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Ok(Answer::Worker(Box::new(|_| match process::purge() {
         true => Ok(Reply::OK),
-        false => Err(Error::reply("ERR Error purging dirty pages")),
+        false => Err(Error::reply("ERR Error purging dirty pages").into()),
     })))
 }
 
@@ -211,7 +211,7 @@ mod tests {
         ] {
             let reply = kit.run(line);
             assert!(reply.contains(part), "{line}: {reply}");
-            assert!(kit.offloaded, "{line}");
+            assert!(kit.moved, "{line}");
         }
     }
 }

@@ -71,5 +71,5 @@ fn subcommand_syntax(container: &str, args: Args<'_>) -> Error {
 /// A time to wait, as the commands that wait take it.
 fn timeout_ms(word: &[u8]) -> Result<u64> {
     let ms = number::parse_i64(word).ok_or(Error::reply("ERR timeout is not an integer or out of range"))?;
-    u64::try_from(ms).map_err(|_| Error::reply("ERR timeout is negative"))
+    u64::try_from(ms).map_err(|_| Error::reply("ERR timeout is negative").into())
 }

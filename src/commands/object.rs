@@ -90,7 +90,7 @@ fn freq(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
         Err(Error::reply(
             "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when \
              switching between policies at runtime LRU and LFU data will take some time to adjust.",
-        ))
+        ).into())
     })
 }
 

@@ -138,7 +138,7 @@ fn shardchannels(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 
 fn names(cx: &mut SessionCx<'_>, args: Args<'_>, kind: Kind) -> Result<Answer> {
     if args.left() > 1 {
-        return Err(subcommand_syntax("PUBSUB", args));
+        return Err(subcommand_syntax("PUBSUB", args).into());
     }
     let registry = cx.node.pubsub.registry();
     let wanted = registry

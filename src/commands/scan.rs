@@ -46,7 +46,7 @@ fn keys(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Ok(Reply::bulks(exists.then_some(name)));
     }
     // A walk over everything is for a worker and its snapshot.
-    cx.env.light_or_offload(usize::MAX, Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(usize::MAX, Env::IO_THREAD_MAX_ROWS)?;
     let wanted = Wanted { pattern: Some(pattern), kind: None };
     let (_, names) = gather(cx, |cx, names| {
         walk::every_key(cx, &mut |found| {
@@ -80,17 +80,17 @@ fn scan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         } else if has_value && args.keyword("type") {
             wanted.kind = Some(args.next()?);
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
-    cx.env.light_or_offload(count, Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(count, Env::IO_THREAD_MAX_ROWS)?;
     let (next, names) =
         gather(cx, |cx, names| walk::page(cx, cursor, count, &mut |found| names.add_if(&wanted, found)))?;
     Ok(Reply::Array(vec![Reply::bulk(next.to_string()), names]))
 }
 
 fn positive(count: i64) -> Result<usize> {
-    usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::Syntax)
+    usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::Syntax.into())
 }
 
 /// As C's strtoul reads it: nothing is 0, a minus counts from the end, and a NUL ends the number.

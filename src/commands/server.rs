@@ -125,7 +125,7 @@ fn bgsave(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.keyword("schedule") || args.is_empty() {
         args.end()?;
     } else {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     backup::begin(cx.node)?.run_in_background()?;
     Ok(Reply::Simple("Background saving started").into())
@@ -144,15 +144,15 @@ fn shutdown(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         } else if args.keyword("abort") {
             abort = true;
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
     if save && nosave || abort && (save || nosave || hurry) {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     if abort {
         // A stop takes no longer than what runs, so there is none that could be taken back.
-        return Err(Error::reply("ERR No shutdown in progress."));
+        return Err(Error::reply("ERR No shutdown in progress.").into());
     }
     cx.node.request_stop(Stop::Command { nosave });
     cx.session.closing = true;
@@ -172,7 +172,7 @@ fn replica_of(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.keyword("no") && args.keyword("one") {
         return Ok(Reply::OK.into());
     }
-    Err(Error::reply("ERR this server cannot be a replica; only NO ONE is supported"))
+    Err(Error::reply("ERR this server cannot be a replica; only NO ONE is supported").into())
 }
 
 fn wait(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {

@@ -57,9 +57,9 @@ fn get(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         1 => match number::parse_i64(args.next()?) {
             Some(-1) => usize::MAX,
             Some(n) if n >= 0 => n as usize,
-            _ => return Err(Error::reply("ERR count should be greater than or equal to -1")),
+            _ => return Err(Error::reply("ERR count should be greater than or equal to -1").into()),
         },
-        _ => return Err(super::subcommand_syntax("SLOWLOG", args)),
+        _ => return Err(super::subcommand_syntax("SLOWLOG", args).into()),
     };
     Ok(Reply::Array(cx.node.metrics.slowlog.newest(count).into_iter().map(entry).collect()).into())
 }

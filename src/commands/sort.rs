@@ -87,7 +87,7 @@ fn options<'a>(env: &Env<'_>, mut args: Args<'a>, may_store: bool) -> Result<Opt
             denied("GET")?;
             options.gets.push(Pattern::parse(args.next()?));
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
     Ok(options)

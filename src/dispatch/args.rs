@@ -53,7 +53,7 @@ impl<'a> Args<'a> {
     }
 
     pub fn int(&mut self) -> Result<i64> {
-        number::parse_i64(self.next()?).ok_or(Error::NotInteger)
+        number::parse_i64(self.next()?).ok_or(Error::NotInteger.into())
     }
 
     /// Takes the next word if it is this one, in any case.
@@ -90,6 +90,6 @@ impl<'a> Args<'a> {
 
     /// Nothing may follow.
     pub fn end(&self) -> Result<()> {
-        if self.is_empty() { Ok(()) } else { Err(Error::Syntax) }
+        if self.is_empty() { Ok(()) } else { Err(Error::Syntax.into()) }
     }
 }

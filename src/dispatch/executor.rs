@@ -11,7 +11,7 @@ use super::spec::{KeyFlags, Run};
 use super::transaction::{Lapsed, Replies, Turn, next_random};
 use super::unit::{Call, Calls, Outcome, Step, Unit, Why};
 use crate::encoding::slot;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, reap, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
@@ -206,8 +206,8 @@ impl Executor {
         for call in unit.calls.clone() {
             cx.begin_call(Located::default(), random);
             random = next_random(random);
-            if let Err(Error::Offload) = call.write(&mut cx) {
-                return Err(Why::Heavy);
+            if let Err(Stop::Move(why)) = call.write(&mut cx) {
+                return Err(why);
             }
         }
         Ok(())
@@ -303,13 +303,13 @@ impl Executor {
         let wrote = match ran {
             Ok(Some(wrote)) => wrote,
             Ok(None) => return Outcome::Move(Why::Contended),
-            Err(error) => {
+            Err(Stop::Move(why)) => {
                 replies.clear();
-                match error {
-                    Error::Offload => return Outcome::Move(Why::Heavy),
-                    Error::Engine(EngineError::NotResident) => return Outcome::Move(Why::Cold),
-                    error => replies.refuse(&error),
-                }
+                return Outcome::Move(why);
+            }
+            Err(Stop::Refuse(error)) => {
+                replies.clear();
+                replies.refuse(&error);
                 false
             }
         };

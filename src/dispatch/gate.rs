@@ -25,7 +25,7 @@ const LISTENING: [&str; 9] = [
 const MAX_ECHO: usize = 128;
 
 /// Finds the command, or the subcommand, and checks the number of words. The number of words that name it follows.
-pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize)> {
+pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize), Error> {
     let name = words.get(0).unwrap_or(&[]);
     let command = registry().find(name).ok_or_else(|| unknown_command(words))?;
     if command.spec.subcommands.is_empty() {
@@ -53,7 +53,7 @@ fn checked(
     command: &'static Registered,
     words: Words<'_>,
     named: usize,
-) -> Result<(&'static Registered, usize)> {
+) -> Result<(&'static Registered, usize), Error> {
     if command.spec.arity.admits(words.len()) { Ok((command, named)) } else { Err(wrong_arity(command)) }
 }
 
@@ -62,7 +62,7 @@ fn wrong_arity(command: &Registered) -> Error {
 }
 
 /// Refuses a call that this caller may not make, or the configuration forbids. Each call of a unit comes here.
-pub fn admit(command: &Registered, caller: &Caller, config: &Config, words: Words<'_>) -> Result<()> {
+pub fn admit(command: &Registered, caller: &Caller, config: &Config, words: Words<'_>) -> Result<(), Error> {
     // Without a password nobody has to give one, also who came while there was one.
     let locked = caller.user == User::Unknown && !config.requirepass.is_empty();
     if locked && !command.spec.flags.has(Flags::NO_AUTH) {
@@ -76,7 +76,7 @@ pub fn admit(command: &Registered, caller: &Caller, config: &Config, words: Word
 }
 
 /// Refuses what a connection may not send while messages come between its replies.
-pub fn admit_listening(command: &Registered) -> Result<()> {
+pub fn admit_listening(command: &Registered) -> Result<(), Error> {
     if LISTENING.contains(&command.full_name.as_str()) {
         return Ok(());
     }
@@ -87,7 +87,7 @@ pub fn admit_listening(command: &Registered) -> Result<()> {
     )))
 }
 
-fn one_slot(command: &Registered, words: Words<'_>) -> Result<()> {
+fn one_slot(command: &Registered, words: Words<'_>) -> Result<(), Error> {
     let mut slots = command.spec.keys.positions(words).filter_map(|(at, _)| words.get(at)).map(slot::of);
     let Some(first) = slots.next() else { return Ok(()) };
     if slots.all(|other| other == first) { Ok(()) } else { Err(Error::CrossSlot) }

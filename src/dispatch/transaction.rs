@@ -4,7 +4,7 @@ use tarn_engine::{AnySnapshot, Error as EngineError, Wait, Write as _};
 
 use super::unit::{Atomic, Calls, Step, Unit};
 use crate::config::Events;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Effect, Effects, Env, Located, ReadCx, Source, Tally, View as _, WriteCx, draws};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
@@ -79,8 +79,8 @@ impl Turn<'_> {
                     reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
                     replies.done(false);
                 }
-                Err(error) if error.wants_worker() => return Err(error),
-                Err(error) => {
+                Err(Stop::Move(why)) => return Err(Stop::Move(why)),
+                Err(Stop::Refuse(error)) => {
                     *cx.tally() = before;
                     replies.refuse(&error);
                 }
@@ -128,14 +128,14 @@ impl Turn<'_> {
                         changes = cx.changes();
                     }
                     // Not the call's own fault.
-                    Err(error) if error.wants_worker() || matches!(error, Error::Engine(_)) => {
+                    Err(error @ (Stop::Move(_) | Stop::Refuse(Error::Engine(_)))) => {
                         if unit.atomic == Atomic::Yes || replies.steps.is_empty() {
                             return Err(error);
                         }
                         cx.undo(mark);
                         break;
                     }
-                    Err(error) => {
+                    Err(Stop::Refuse(error)) => {
                         cx.undo(mark);
                         replies.refuse(&error);
                     }
@@ -151,9 +151,9 @@ impl Turn<'_> {
                 self.counters.writes.add(replies.steps.iter().filter(|step| step.wrote).count() as u64);
                 Ok(wrote)
             }
-            Err(error) if error.wants_worker() => Err(error),
+            Err(Stop::Move(why)) => Err(Stop::Move(why)),
             // It may have been committed all the same, so that nothing may run again.
-            Err(error) => {
+            Err(Stop::Refuse(error)) => {
                 let ran = match unit.atomic {
                     Atomic::Yes => unit.calls.clone().count(),
                     Atomic::No => replies.steps.len().max(1),
@@ -183,12 +183,12 @@ impl Turn<'_> {
             let value = match worked {
                 Ok(value) => value,
                 // What is built aside commits too.
-                Err(Error::Engine(EngineError::Conflict)) if conflicts < MAX_CONFLICTS => {
+                Err(Stop::Refuse(Error::Engine(EngineError::Conflict))) if conflicts < MAX_CONFLICTS => {
                     conflicts += 1;
                     continue;
                 }
                 // It will run again.
-                Err(error) if error.wants_worker() => return Err(error),
+                Err(Stop::Move(why)) => return Err(Stop::Move(why)),
                 Err(error) => {
                     effects.refuse_from(0);
                     finish(self.node, self.counters, env, effects, Tally::default(), self.lapsed);

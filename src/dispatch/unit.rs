@@ -9,6 +9,7 @@ use super::locks::{LockSet, Mode, StripeSet};
 use super::registry::Registered;
 use super::spec::Run;
 use crate::encoding::slot;
+pub use crate::error::Why;
 use crate::error::{Error, Result};
 use crate::keyspace::{Limits, Located, ReadCx, WriteCx, stripe_of};
 use crate::reply::Reply;
@@ -46,17 +47,6 @@ pub struct Unit<C> {
     /// The moment they all run at.
     pub now_ms: u64,
     pub limits: Limits,
-}
-
-/// Why a unit has to go to a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// A row is not in memory.
-    Cold,
-    /// It is much work.
-    Heavy,
-    /// Somebody holds a lock for long.
-    Contended,
 }
 
 /// What became of a unit.
@@ -97,7 +87,7 @@ impl<'a> Call<'a> {
     pub(super) fn read(&self, cx: &mut ReadCx<'_>) -> Result<Reply> {
         match self.run() {
             Run::Read(handler) => handler(cx, self.args()),
-            _ => Err(Error::Damaged("a command without a handler")),
+            _ => Err(Error::Damaged("a command without a handler").into()),
         }
     }
 

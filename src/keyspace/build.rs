@@ -13,7 +13,7 @@ use std::time::Duration;
 use tarn_engine::{AnyEngine, AnyWrite, Space, Wait, Write as _};
 
 use super::context::{Env, Place, WriteCx};
-use crate::error::{Error, Result};
+use crate::error::{Result, Stop, Why};
 
 /// Bytes of rows that are committed at a time.
 pub const BATCH_BYTES: usize = 1 << 20;
@@ -39,15 +39,15 @@ impl<'a> Builder<'a> {
     /// `rows` is how many there will be, about. Many of them are work for a worker.
     pub fn begin(env: &Env<'_>, rows: u64) -> Result<Builder<'a>> {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-        env.light_or_offload(rows, Env::LIGHT_ROWS)?;
-        Ok(Builder { apart: rows > Env::LIGHT_ROWS, ..Builder::default() })
+        env.move_if_heavy(rows, Env::IO_THREAD_MAX_ROWS)?;
+        Ok(Builder { apart: rows > Env::IO_THREAD_MAX_ROWS, ..Builder::default() })
     }
 
     pub fn put(&mut self, cx: &mut WriteCx<'a>, space: Space, row: &[u8], value: &[&[u8]]) -> Result<()> {
         let len = ROW_BYTES + row.len() + value.iter().map(|part| part.len()).sum::<usize>();
         if !self.apart && self.bytes + len > BATCH_BYTES {
             if cx.env.place == Place::IoThread {
-                return Err(Error::Offload);
+                return Err(Stop::Move(Why::Heavy));
             }
             self.apart = true;
             self.bytes = 0;

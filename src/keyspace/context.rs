@@ -17,7 +17,7 @@ use super::events::remember_lapsed;
 use super::shared::Building;
 use crate::config::Events;
 use crate::encoding::{rows, slot};
-use crate::error::{Error, Result};
+use crate::error::{Result, Stop, Why};
 use crate::reply::{Reply, Span};
 
 /// A logical database and the number its rows carry at the moment.
@@ -124,12 +124,12 @@ pub fn draws(random: u64) -> impl Iterator<Item = u64> {
 
 impl Env<'_> {
     /// Work above this, in bytes or rows touched, leaves the I/O thread.
-    pub const LIGHT_BYTES: usize = 256 * 1024;
-    pub const LIGHT_ROWS: usize = 1_000;
+    pub const IO_THREAD_MAX_BYTES: usize = 256 * 1024;
+    pub const IO_THREAD_MAX_ROWS: usize = 1_000;
 
     /// To be asked before work whose size is known only now.
-    pub fn light_or_offload(&self, size: usize, limit: usize) -> Result<()> {
-        if size > limit && self.place == Place::IoThread { Err(Error::Offload) } else { Ok(()) }
+    pub fn move_if_heavy(&self, size: usize, limit: usize) -> Result<()> {
+        if size > limit && self.place == Place::IoThread { Err(Stop::Move(Why::Heavy)) } else { Ok(()) }
     }
 
     /// The key's slot; known already for the key that the command was locked by.

@@ -147,7 +147,7 @@ impl<'k> Entry<'k> {
     /// The metadata of a key that must be of this type if it exists.
     pub fn live_as(&self, kind: Kind) -> Result<Option<&Meta>> {
         match self.live() {
-            Some(meta) if meta.header.kind != kind => Err(Error::WrongType),
+            Some(meta) if meta.header.kind != kind => Err(Error::WrongType.into()),
             other => Ok(other),
         }
     }

@@ -14,7 +14,7 @@ use crate::encoding::META;
 use crate::encoding::meta::Header;
 use crate::encoding::rows::{self, HASH48_MAX, MetaRow, RowKey};
 use crate::encoding::slot::SLOTS;
-use crate::error::{Error, Result};
+use crate::error::{Result, Stop, Why};
 
 /// Among so few keys a random one is counted to; among more it is found by its hash.
 const FEW_KEYS: u64 = 64;
@@ -288,10 +288,10 @@ impl Seeker<'_> {
                 (self.keep)(row.at.key);
                 found = true;
             }
-            too_long = !found && !may_be_long && self.looked_at > Env::LIGHT_ROWS;
+            too_long = !found && !may_be_long && self.looked_at > Env::IO_THREAD_MAX_ROWS;
             Ok(if found || too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        if too_long { Err(Error::Offload) } else { Ok(found) }
+        if too_long { Err(Stop::Move(Why::Heavy)) } else { Ok(found) }
     }
 }
 

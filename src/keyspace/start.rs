@@ -29,7 +29,8 @@ pub fn open(
         return Err(Error::reply(format!(
             "the data was written by a newer version (row format {found}, this one knows {})",
             system::FORMAT_VERSION
-        )));
+        ))
+        .into());
     }
     let seed = number(&system::hash_seed())?;
     let floor_ms = number(&system::clock())?.unwrap_or(0);

@@ -83,12 +83,13 @@ fn open_node(config: Config) -> Result<Node, ServerError> {
     let garbage = Arc::new(Garbage::default());
     let engine = open_engine(&config, &garbage).map_err(|error| failed(error.to_string()))?;
     let seed = random_u64()?;
-    let (keyspace, floor_ms) = keyspace::start::open(&engine, crate::types::PARTS, databases, seed).map_err(
-        |error| match error {
-            Error::Reply(words) => failed(words.into_owned()),
-            other => failed(other.to_string()),
-        },
-    )?;
+    let (keyspace, floor_ms) =
+        keyspace::start::open(&engine, crate::types::PARTS, databases, seed).map_err(|stop| {
+            match stop.into_error() {
+                Error::Reply(words) => failed(words.into_owned()),
+                other => failed(other.to_string()),
+            }
+        })?;
     let keyspace = Arc::new(keyspace);
     garbage.begin(Arc::clone(&keyspace));
     let run_id = run_id()?;

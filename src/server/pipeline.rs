@@ -456,10 +456,11 @@ impl IoThread {
                 self.connections.wake_at(at, place, connection.session.client.id);
                 Flow::Stop
             }
-            Err(error) => {
+            Err(stop) => {
                 if let Some(counters) = self.pipeline.executor.counters.command(command.id) {
                     counters.failed.add(1);
                 }
+                let error = stop.into_error();
                 write_error(&self.node, &self.pipeline.executor.counters, &error, &mut connection.output);
                 Flow::Next
             }

@@ -114,11 +114,11 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> bool {
         Work::Job(job) => {
             match job(&executor.node) {
                 Ok(answer) => answer.write(caller.protocol, &[], reply),
-                Err(error) => {
+                Err(stop) => {
                     if let Some(counters) = executor.counters.command(command.id) {
                         counters.failed.add(1);
                     }
-                    write_error(&executor.node, &executor.counters, &error, reply);
+                    write_error(&executor.node, &executor.counters, &stop.into_error(), reply);
                 }
             }
             false

@@ -30,7 +30,7 @@ pub fn replace_value(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>) -> 
 /// Makes `to` hold what the live key `from` holds, with this expiry (0: none). `from` stays as it is. The cost grows
 /// with the value, so a big one is copied on a worker; memory does not.
 pub fn copy_value(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
-    let Some(meta) = from.live() else { return Err(Error::NoSuchKey) };
+    let Some(meta) = from.live() else { return Err(Error::NoSuchKey.into()) };
     match meta.header.body {
         Body::Inline => {
             let value = meta.rest;

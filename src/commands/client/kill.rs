@@ -34,13 +34,13 @@ impl<'a> Filter<'a> {
                 b"laddr" => filter.local_addr = Some(value),
                 b"type" => filter.class = Some(Class::parse(value)?),
                 b"user" if value != DEFAULT_USER => {
-                    return Err(Error::about("ERR No such user '", value, "'"));
+                    return Err(Error::about("ERR No such user '", value, "'").into());
                 }
                 // Everybody is that user.
                 b"user" => {}
                 b"skipme" if value.eq_ignore_ascii_case(b"yes") => filter.spare_self = true,
                 b"skipme" if value.eq_ignore_ascii_case(b"no") => filter.spare_self = false,
-                _ => return Err(Error::Syntax),
+                _ => return Err(Error::Syntax.into()),
             }
         }
         Ok(filter)
@@ -60,7 +60,7 @@ pub fn kill(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
         return Ok(Reply::Integer(killed as i64).into());
     }
     match kill_matching(cx, &Filter { addr: args.peek(), ..Filter::default() }) {
-        0 => Err(Error::reply("ERR No such client")),
+        0 => Err(Error::reply("ERR No such client").into()),
         _ => Ok(Reply::OK.into()),
     }
 }

@@ -130,7 +130,7 @@ impl Class {
             b"slave" | b"replica" => Class::Replica,
             b"pubsub" => Class::Pubsub,
             b"master" => Class::Master,
-            _ => return Err(Error::about("ERR Unknown client type '", word, "'")),
+            _ => return Err(Error::about("ERR Unknown client type '", word, "'").into()),
         })
     }
 }
@@ -143,9 +143,9 @@ fn list(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         } else if args.left() > 1 && args.keyword("id") {
             let ids =
                 args.rest().map(|word| number::parse_i64(word).ok_or(Error::reply("ERR Invalid client ID")));
-            chosen = Some(ids.collect::<Result<Vec<_>>>()?);
+            chosen = Some(ids.collect::<Result<Vec<_>, Error>>()?);
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
     let now_ms = cx.now_ms;
@@ -186,7 +186,9 @@ fn set_name_command(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer
 /// An empty name is none.
 pub(super) fn set_name(cx: &mut SessionCx<'_>, name: &[u8]) -> Result<()> {
     if !is_plain(name) {
-        return Err(Error::reply("ERR Client names cannot contain spaces, newlines or special characters."));
+        return Err(
+            Error::reply("ERR Client names cannot contain spaces, newlines or special characters.").into()
+        );
     }
     cx.session.client.set_labels(|labels| labels.name = name.to_vec());
     Ok(())
@@ -196,11 +198,11 @@ fn set_info(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let (option, value) = (args.next()?, args.next()?);
     let of_name = option.eq_ignore_ascii_case(b"lib-name");
     if !of_name && !option.eq_ignore_ascii_case(b"lib-ver") {
-        return Err(Error::about("ERR Unrecognized option '", option, "'"));
+        return Err(Error::about("ERR Unrecognized option '", option, "'").into());
     }
     if !is_plain(value) {
         let end = " cannot contain spaces, newlines or special characters.";
-        return Err(Error::about("ERR ", option, end));
+        return Err(Error::about("ERR ", option, end).into());
     }
     cx.session.client.set_labels(|labels| {
         let label = if of_name { &mut labels.lib_name } else { &mut labels.lib_ver };
@@ -220,8 +222,8 @@ fn pause(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         0 => PauseMode::All,
         1 if args.keyword("write") => PauseMode::Writes,
         1 if args.keyword("all") => PauseMode::All,
-        1 => return Err(Error::reply("ERR CLIENT PAUSE mode must be WRITE or ALL")),
-        _ => return Err(super::subcommand_syntax("CLIENT", args)),
+        1 => return Err(Error::reply("ERR CLIENT PAUSE mode must be WRITE or ALL").into()),
+        _ => return Err(super::subcommand_syntax("CLIENT", args).into()),
     };
     let timeout_ms = super::timeout_ms(timeout)?;
     cx.node.pause.until(cx.now_ms.saturating_add(timeout_ms), mode);
@@ -248,7 +250,7 @@ fn reply(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             cx.session.reply_mode = ReplyMode::SkipNext;
         }
     } else {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     Ok(Reply::Silent.into())
 }
@@ -271,18 +273,18 @@ fn on_or_off(args: &mut Args<'_>) -> Result<bool> {
     } else if args.keyword("off") {
         Ok(false)
     } else {
-        Err(Error::Syntax)
+        Err(Error::Syntax.into())
     }
 }
 
 /// No command of this server blocks on a key yet, so nobody is there to be unblocked.
 fn unblock(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.left() > 2 {
-        return Err(super::subcommand_syntax("CLIENT", args));
+        return Err(super::subcommand_syntax("CLIENT", args).into());
     }
     let id = args.next()?;
     if !args.is_empty() && !args.keyword("timeout") && !args.keyword("error") {
-        return Err(Error::reply("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
+        return Err(Error::reply("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR").into());
     }
     number::parse_i64(id).ok_or(Error::NotInteger)?;
     Ok(Reply::Integer(0).into())
@@ -292,9 +294,10 @@ fn tracking(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.keyword("on") {
         return Err(Error::reply(
             "ERR CLIENT TRACKING ON is not supported: this server sends no invalidation messages",
-        ));
+        )
+        .into());
     }
-    if args.keyword("off") && args.is_empty() { Ok(Reply::OK.into()) } else { Err(Error::Syntax) }
+    if args.keyword("off") && args.is_empty() { Ok(Reply::OK.into()) } else { Err(Error::Syntax.into()) }
 }
 
 fn tracking_info(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
@@ -313,7 +316,7 @@ fn get_redir(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 fn caching(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Err(Error::reply(
         "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
-    ))
+    ).into())
 }
 
 fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {

@@ -44,7 +44,7 @@ fn lists_are_filtered() {
     assert!(kit.run("CLIENT LIST ID 102 5 102").matches("id=102 ").count() == 2);
     kit.node.clients.remove(&first);
     assert_eq!(kit.run("CLIENT LIST ID 101"), "\"\"");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
 }
 
 #[test]
@@ -54,10 +54,10 @@ fn a_long_list_is_made_by_a_worker() {
         connect(&kit, 100 + id);
     }
     assert_eq!(kit.run("CLIENT LIST").matches("id=").count(), LIGHT_CLIENTS);
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     connect(&kit, 1000);
     assert_eq!(kit.run("CLIENT LIST").matches("id=").count(), LIGHT_CLIENTS + 1);
-    assert!(kit.offloaded);
+    assert!(kit.moved);
 }
 
 #[test]

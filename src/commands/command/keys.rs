@@ -33,10 +33,10 @@ fn parse(args: Args<'_>) -> Result<(&'static Registered, tarn_resp::Args<'_>)> {
         _ => command,
     };
     if command.spec.keys.is_none() {
-        return Err(Error::reply("ERR The command has no key arguments"));
+        return Err(Error::reply("ERR The command has no key arguments").into());
     }
     if !command.spec.arity.admits(words.len()) {
-        return Err(Error::reply("ERR Invalid number of arguments specified for command"));
+        return Err(Error::reply("ERR Invalid number of arguments specified for command").into());
     }
     Ok((command, words))
 }

@@ -68,7 +68,7 @@ const SUBCOMMANDS: &[Spec] = &[
 /// Reached without a subcommand, and with one that does not exist.
 fn all(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     if let Some(word) = args.peek() {
-        return Err(Error::about("ERR unknown subcommand '", word, "'. Try COMMAND HELP."));
+        return Err(Error::about("ERR unknown subcommand '", word, "'. Try COMMAND HELP.").into());
     }
     Ok(Reply::Array(registry().commands().iter().map(describe::describe).collect()).into())
 }
@@ -102,7 +102,7 @@ fn list(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         return Ok(names(&|_| true).into());
     }
     if args.left() != 3 || !args.keyword("filterby") {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     let (by, value) = (args.next()?.to_ascii_lowercase(), args.next()?);
     Ok(match by.as_slice() {
@@ -113,7 +113,7 @@ fn list(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             categories.any(|category| category.as_bytes().eq_ignore_ascii_case(value))
         }),
         b"pattern" => names(&|command| glob::matches(value, command.full_name.as_bytes(), true)),
-        _ => return Err(Error::Syntax),
+        _ => return Err(Error::Syntax.into()),
     }
     .into())
 }

@@ -58,7 +58,7 @@ fn of_database(cx: &mut ReadCx<'_>) -> Result<Digest> {
     let mut cursor = 0;
     loop {
         let mut keys = Vec::new();
-        cursor = scan::page(cx, cursor, Env::LIGHT_ROWS, &mut |found| keys.push(found.key.to_vec()))?;
+        cursor = scan::page(cx, cursor, Env::IO_THREAD_MAX_ROWS, &mut |found| keys.push(found.key.to_vec()))?;
         for key in keys {
             let begun = cx.arena().len();
             all.combine(of_key(cx, &key, Some(logical))?.unwrap_or_default());
@@ -166,7 +166,7 @@ fn in_range(number: i64, most: i64) -> Result<i64> {
     if (0..=most).contains(&number) {
         Ok(number)
     } else {
-        Err(Error::reply("ERR value is out of range, must be positive"))
+        Err(Error::reply("ERR value is out of range, must be positive").into())
     }
 }
 

@@ -60,7 +60,7 @@ fn debug(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         return Err(Error::reply(
             "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a \
              local connection, otherwise you need to set this option in the configuration file, and then restart the server.",
-        ));
+        ).into());
     }
     let word = args.next()?;
     let left = args.left();
@@ -73,7 +73,8 @@ fn debug(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             "ERR unknown subcommand or wrong number of arguments for '",
             word,
             "'. Try DEBUG HELP.",
-        )),
+        )
+        .into()),
     }
 }
 
@@ -102,7 +103,8 @@ fn reload(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         if !args.keyword("merge") && !args.keyword("noflush") && !args.keyword("nosave") {
             return Err(Error::reply(
                 "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.",
-            ));
+            )
+            .into());
         }
     }
     Ok(Answer::Worker(Box::new(|node| {
@@ -128,13 +130,13 @@ fn panic(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         return Ok(Answer::Worker(Box::new(|_| fatal::panic_here())));
     }
     if !std::str::from_utf8(thread).is_ok_and(fatal::inject_panic) {
-        return Err(Error::about("ERR there is no thread '", thread, "' that could panic"));
+        return Err(Error::about("ERR there is no thread '", thread, "' that could panic").into());
     }
     Ok(Reply::OK.into())
 }
 
 fn error(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
-    Err(Error::about("", args.next()?, ""))
+    Err(Error::about("", args.next()?, "").into())
 }
 
 fn log(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
@@ -147,7 +149,7 @@ fn string_match_len(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer>
     const MAX_LEN: i64 = 1 << 20;
     let len = args.int()?;
     if !(0..=MAX_LEN).contains(&len) {
-        return Err(Error::OutOfRange);
+        return Err(Error::OutOfRange.into());
     }
     let text = vec![b'a'; len as usize];
     Ok(Reply::flag(glob::matches(args.next()?, &text, false)).into())
@@ -171,7 +173,7 @@ fn protocol(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         // What follows an attribute; the attribute itself may always be left out.
         b"attrib" => Reply::text("Some real reply following the attribute"),
         b"push" if cx.session.protocol == Protocol::Resp2 => {
-            return Err(Error::reply("ERR RESP2 is not supported by this command"));
+            return Err(Error::reply("ERR RESP2 is not supported by this command").into());
         }
         b"push" => Reply::Push(vec![Reply::text("server-cpu-usage"), number(42)]),
         b"verbatim" => Reply::Verbatim(b"txt", b"This is a verbatim\nstring".to_vec()),
@@ -182,7 +184,8 @@ fn protocol(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             return Err(Error::reply(
                 "ERR Wrong protocol type name. Please use one of the following: \
                  string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false",
-            ));
+            )
+            .into());
         }
     }
     .into())

@@ -34,7 +34,7 @@ pub fn exhpexpireat(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 fn expire(cx: &mut WriteCx<'_>, mut args: Args<'_>, name: &'static str, time: Time) -> Result<Reply> {
     if args.words().len() > MAX_WORDS {
-        return Err(Error::Arity(name.into()));
+        return Err(Error::Arity(name.into()).into());
     }
     let (key, field) = (args.key()?, args.next()?);
     let at_ms = time.at_ms(args.next()?, cx.env.now_ms)?;

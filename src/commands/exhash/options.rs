@@ -33,7 +33,7 @@ impl Time {
 
 /// A number that is not below zero.
 pub fn whole(word: &[u8]) -> Result<u64> {
-    number::parse_i64(word).and_then(|n| u64::try_from(n).ok()).ok_or(Error::Syntax)
+    number::parse_i64(word).and_then(|n| u64::try_from(n).ok()).ok_or(Error::Syntax.into())
 }
 
 /// VER, ABS or GT, if one of them is next.
@@ -56,7 +56,7 @@ impl Versioned {
         let version = whole(word)?;
         match self {
             Versioned::Ver => Ok(Check::Is(version)),
-            _ if version == 0 => Err(Error::Syntax),
+            _ if version == 0 => Err(Error::Syntax.into()),
             Versioned::Abs => Ok(Check::Set(version)),
             Versioned::Gt => Ok(Check::Above(version)),
         }
@@ -108,15 +108,15 @@ impl<'a> Options<'a> {
             } else if time.is_none() && args.keyword("keepttl") {
                 options.ttl = Ttl::Keep;
             } else if args.left() < 2 {
-                return Err(Error::Syntax);
+                return Err(Error::Syntax.into());
             } else if let Some(unit) = next_time(&mut args) {
                 if time.is_some() || options.ttl == Ttl::Keep {
-                    return Err(Error::Syntax);
+                    return Err(Error::Syntax.into());
                 }
                 time = Some((unit, args.next()?));
             } else if let Some(versioned) = Versioned::next(&mut args) {
                 if version.is_some_and(|(other, _)| other != versioned) {
-                    return Err(Error::Syntax);
+                    return Err(Error::Syntax.into());
                 }
                 version = Some((versioned, args.next()?));
             } else if knows == Knows::Bounds && args.keyword("min") {
@@ -124,7 +124,7 @@ impl<'a> Options<'a> {
             } else if knows == Knows::Bounds && args.keyword("max") {
                 options.max = Some(args.next()?);
             } else {
-                return Err(Error::Syntax);
+                return Err(Error::Syntax.into());
             }
         }
         if let Some((unit, word)) = time {

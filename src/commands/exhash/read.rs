@@ -57,10 +57,10 @@ fn several(
 pub fn exhlen(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     if args.left() > 1 {
-        return Err(Error::Arity("exhlen".into()));
+        return Err(Error::Arity("exhlen".into()).into());
     }
     if !args.is_empty() && !args.keyword("noexp") {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     Ok(Reply::Integer(hash::len(cx, key)? as i64))
 }
@@ -106,7 +106,7 @@ pub fn exhgetallwithver(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 pub fn exhscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if args.words().len() > SCAN_MAX_WORDS {
-        return Err(Error::Arity("exhscan".into()));
+        return Err(Error::Arity("exhscan".into()).into());
     }
     let found = hash::find(cx, args.key()?)?;
     let cursor = cursor(args.next()?).map_err(|_| Error::Syntax)?;

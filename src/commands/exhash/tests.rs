@@ -5,12 +5,12 @@ use crate::testkit::Kit;
 fn long_work_leaves_the_io_thread() {
     let mut kit = Kit::new();
     for (name, width) in [("EXHMSET", 2), ("EXHMSETWITHOPTS", 4), ("EXHMGET", 1), ("EXHDEL", 1)] {
-        for (count, offloaded) in [(Env::LIGHT_ROWS, false), (Env::LIGHT_ROWS + 1, true)] {
+        for (count, offloaded) in [(Env::IO_THREAD_MAX_ROWS, false), (Env::IO_THREAD_MAX_ROWS + 1, true)] {
             let words = (0..count).flat_map(|n| {
                 [format!("f{n}"), "v".to_owned(), "0".to_owned(), "100".to_owned()].into_iter().take(width)
             });
             kit.words([name.to_owned(), "h".to_owned()].into_iter().chain(words));
-            assert_eq!(kit.offloaded, offloaded, "{name} {count}");
+            assert_eq!(kit.moved, offloaded, "{name} {count}");
         }
     }
 }

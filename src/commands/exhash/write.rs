@@ -60,9 +60,9 @@ pub fn exhmset(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 pub fn exhmsetwithopts(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     if !args.left().is_multiple_of(4) {
-        return Err(Error::Arity("exhmsetwithopts".into()));
+        return Err(Error::Arity("exhmsetwithopts".into()).into());
     }
-    cx.env.light_or_offload(args.left() / 4, Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(args.left() / 4, Env::IO_THREAD_MAX_ROWS)?;
     let mut hash = Hash::open_or_create(cx, key, Maker::Tair)?;
     let mark = cx.arena().len();
     let mut checked = args;
@@ -95,7 +95,7 @@ pub fn exhsetver(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, field) = (args.key()?, args.next()?);
     let version = whole(args.next()?)?;
     if version == 0 {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     let Some(mut hash) = Hash::open(cx, key)? else { return Ok(Reply::Integer(0)) };
     let old = hash.look_up(cx, field)?;
@@ -116,7 +116,7 @@ pub fn exhdel(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 pub fn exhdelwithver(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let pairs = args.rest_in_pairs().ok_or(Error::Arity("exhdelwithver".into()))?;
-    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     let Some(mut hash) = Hash::open(cx, key)? else { return Ok(Reply::Integer(0)) };
     let mark = cx.arena().len();
     let (mut count, mut deleted) = (0, Vec::new());
@@ -153,7 +153,7 @@ pub fn exhincrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     };
     let (min, max) = (bound(options.min, i64::MIN)?, bound(options.max, i64::MAX)?);
     if min > max {
-        return Err(Error::reply(UPSIDE_DOWN));
+        return Err(Error::reply(UPSIDE_DOWN).into());
     }
     let sum = hash::update(cx, hash, field, (options.ttl, options.check), |head, old| {
         let before = old.map_or(Some(0), number::parse_i64).ok_or_else(not_integer)?;
@@ -180,14 +180,14 @@ pub fn exhincrbyfloat(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply>
     if let (Some(min), Some(max)) = (min, max)
         && max.is_less(min)
     {
-        return Err(Error::reply(UPSIDE_DOWN));
+        return Err(Error::reply(UPSIDE_DOWN).into());
     }
     let sum = hash::update(cx, hash, field, (options.ttl, options.check), |head, old| {
         let before = hash::read_float(old).ok_or_else(not_float)?;
         options.check.admit(head)?;
         let sum = before.plus(by).map_err(|_| Error::reply(OVERFLOW))?;
         if min.is_some_and(|min| sum.is_less(min)) || max.is_some_and(|max| max.is_less(sum)) {
-            return Err(Error::reply(OVERFLOW));
+            return Err(Error::reply(OVERFLOW).into());
         }
         let text = sum.print();
         Ok((Text::from_slice(&text), text))

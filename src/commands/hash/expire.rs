@@ -50,7 +50,7 @@ impl Time {
             Base::Now => ms.checked_add(now_ms),
             Base::Epoch => Some(ms),
         });
-        at_ms.filter(|at_ms| *at_ms <= MAX_EXPIRE_MS).ok_or(Error::InvalidExpire(name))
+        at_ms.filter(|at_ms| *at_ms <= MAX_EXPIRE_MS).ok_or(Error::InvalidExpire(name).into())
     }
 }
 
@@ -61,14 +61,16 @@ fn fields<'a>(
     no_count: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a>> {
     if !args.keyword("fields") {
-        return Err(Error::reply("ERR Mandatory argument FIELDS is missing or not at the right position"));
+        return Err(
+            Error::reply("ERR Mandatory argument FIELDS is missing or not at the right position").into()
+        );
     }
     let count = args.next().ok().and_then(number::parse_i64).filter(|count| *count > 0);
     let count = count.ok_or(Error::reply(no_count))?;
     if usize::try_from(count) != Ok(args.left()) {
-        return Err(Error::reply("ERR The `numfields` parameter must match the number of arguments"));
+        return Err(Error::reply("ERR The `numfields` parameter must match the number of arguments").into());
     }
-    env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
     Ok(args.rest())
 }
 
@@ -297,38 +299,38 @@ impl<'a> Setex<'a> {
                 || Error::reply("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified");
             if args.keyword("fields") {
                 if args.left() < 3 {
-                    return Err(arity());
+                    return Err(arity().into());
                 }
                 let count = args.next().ok().and_then(number::parse_i64).filter(|count| *count > 0);
                 let count = count.filter(|count| i32::try_from(*count).is_ok());
                 let count = count.ok_or(Error::reply("ERR invalid number of fields"))?;
                 if count.checked_mul(2).and_then(|words| usize::try_from(words).ok()) != Some(args.left()) {
-                    return Err(arity());
+                    return Err(arity().into());
                 }
                 return Ok(Setex { wanted, ttl, pairs: args });
             } else if let Some((_, time)) = TIMES.into_iter().find(|(word, _)| args.keyword(word)) {
                 if is_taken {
-                    return Err(twice());
+                    return Err(twice().into());
                 }
                 let word = args.next().map_err(|_| Error::reply("ERR missing expire time"))?;
                 ttl = Ttl::At(time.at_ms(word, now_ms, "hsetex")?);
             } else if args.keyword("keepttl") {
                 if is_taken {
-                    return Err(twice());
+                    return Err(twice().into());
                 }
                 ttl = Ttl::Keep;
             } else if let Some((_, when)) =
                 [("fxx", Wanted::All), ("fnx", Wanted::None)].into_iter().find(|(word, _)| args.keyword(word))
             {
                 if wanted != Wanted::Any {
-                    return Err(Error::reply("ERR Only one of FXX or FNX arguments can be specified"));
+                    return Err(Error::reply("ERR Only one of FXX or FNX arguments can be specified").into());
                 }
                 wanted = when;
             } else {
-                return Err(Error::about("ERR unknown argument: ", word, ""));
+                return Err(Error::about("ERR unknown argument: ", word, "").into());
             }
         }
-        Err(arity())
+        Err(arity().into())
     }
 }
 
@@ -336,7 +338,7 @@ pub fn hsetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let Setex { wanted, ttl, pairs } = Setex::parse(args, cx.env.now_ms)?;
     let pairs = pairs.rest_in_pairs().ok_or(Error::Arity("hsetex".into()))?;
-    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     let mut hash = Hash::open_or_create(cx, key, Maker::Redis)?;
     let mark = cx.arena().len();
     if wanted != Wanted::Any {

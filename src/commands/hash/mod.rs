@@ -286,7 +286,7 @@ fn hincrbyfloat(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, field) = (args.key()?, args.next()?);
     let by = Extended::parse(args.next()?).ok_or(Error::NotFloat)?;
     if by == Extended::Infinite {
-        return Err(Error::reply("ERR value is NaN or Infinity"));
+        return Err(Error::reply("ERR value is NaN or Infinity").into());
     }
     let sum = hash::increment_float(cx, key, field, by)?;
     cx.notify_fields(Event::HINCRBYFLOAT, key, [field]);

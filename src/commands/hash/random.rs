@@ -21,15 +21,15 @@ pub fn hrandfield(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let with_values = match args.left() {
         0 => false,
         1 if args.keyword("withvalues") => true,
-        _ => return Err(Error::Syntax),
+        _ => return Err(Error::Syntax.into()),
     };
     if with_values && count.unsigned_abs() > i64::MAX as u64 / 2 {
-        return Err(Error::OutOfRange);
+        return Err(Error::OutOfRange.into());
     }
     let found = hash::find(cx, key)?;
     let how = match u64::try_from(count) {
         Ok(count) => Pick::Distinct(count),
-        Err(_) if count.unsigned_abs() > MAX_REPEATS => return Err(Error::OutOfRange),
+        Err(_) if count.unsigned_abs() > MAX_REPEATS => return Err(Error::OutOfRange.into()),
         Err(_) => Pick::Repeated(count.unsigned_abs()),
     };
     let mut packer = Packer::begin(cx.arena());
@@ -53,7 +53,8 @@ pub fn picks(count: i64) -> Result<i64> {
             "ERR value is out of range, value must between {} and {}",
             -i64::MAX,
             i64::MAX
-        )));
+        ))
+        .into());
     }
     Ok(count)
 }

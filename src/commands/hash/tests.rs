@@ -16,25 +16,25 @@ fn fill(kit: &mut Kit, key: &str, count: usize) {
 #[test]
 fn long_work_leaves_the_io_thread() {
     let mut kit = Kit::new();
-    fill(&mut kit, "h", Env::LIGHT_ROWS);
-    assert!(!kit.offloaded);
+    fill(&mut kit, "h", Env::IO_THREAD_MAX_ROWS);
+    assert!(!kit.moved);
     for line in
         ["HGETALL h", "HKEYS h", "HVALS h", "HRANDFIELD h 1000", "HSCAN h 0 COUNT 5000", "HRANDFIELD h -5"]
     {
         kit.run(line);
-        assert!(!kit.offloaded, "{line}");
+        assert!(!kit.moved, "{line}");
     }
-    fill(&mut kit, "g", Env::LIGHT_ROWS + 1);
-    assert!(kit.offloaded);
+    fill(&mut kit, "g", Env::IO_THREAD_MAX_ROWS + 1);
+    assert!(kit.moved);
     for line in
         ["HGETALL g", "HKEYS g", "HVALS g", "HRANDFIELD g 1001", "HSCAN g 0 COUNT 1001", "HRANDFIELD g -11"]
     {
         kit.run(line);
-        assert!(kit.offloaded, "{line}");
+        assert!(kit.moved, "{line}");
     }
     for line in ["HLEN g", "HGET g f1", "HSCAN g 0", "HRANDFIELD g", "HRANDFIELD g 5", "DEL g"] {
         kit.run(line);
-        assert!(!kit.offloaded, "{line}");
+        assert!(!kit.moved, "{line}");
     }
 }
 

@@ -45,12 +45,12 @@ fn many_keys_are_deleted_on_a_worker() {
         std::iter::once(command.to_owned()).chain(keys).collect::<Vec<_>>()
     };
     kit.run("MSET k0 0 k7 7");
-    assert_eq!(kit.words(with_keys("EXISTS", Env::LIGHT_ROWS)), ":2");
-    assert!(!kit.offloaded);
-    assert_eq!(kit.words(with_keys("EXISTS", Env::LIGHT_ROWS + 1)), ":2");
-    assert!(kit.offloaded);
-    assert_eq!(kit.words(with_keys("DEL", Env::LIGHT_ROWS + 1)), ":2");
-    assert!(kit.offloaded);
+    assert_eq!(kit.words(with_keys("EXISTS", Env::IO_THREAD_MAX_ROWS)), ":2");
+    assert!(!kit.moved);
+    assert_eq!(kit.words(with_keys("EXISTS", Env::IO_THREAD_MAX_ROWS + 1)), ":2");
+    assert!(kit.moved);
+    assert_eq!(kit.words(with_keys("DEL", Env::IO_THREAD_MAX_ROWS + 1)), ":2");
+    assert!(kit.moved);
     assert_eq!(kit.run("DBSIZE"), ":0");
 }
 

@@ -163,8 +163,8 @@ fn push_existing(cx: &mut WriteCx<'_>, mut args: Args<'_>, end: End) -> Result<R
 }
 
 fn push_to(cx: &mut WriteCx<'_>, list: &mut List<'_>, args: Args<'_>, end: End) -> Result<Reply> {
-    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
-    cx.env.light_or_offload(args.words().bytes(), Env::LIGHT_BYTES)?;
+    cx.env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
+    cx.env.move_if_heavy(args.words().bytes(), Env::IO_THREAD_MAX_BYTES)?;
     for value in args.rest() {
         list.push(cx, end, value)?;
     }
@@ -199,7 +199,7 @@ fn rpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, end: End, command: &'static str) -> Result<Reply> {
     let key = args.key()?;
     if args.left() > 1 {
-        return Err(Error::Arity(command.into()));
+        return Err(Error::Arity(command.into()).into());
     }
     let Some(word) = args.peek() else {
         let Some(mut list) = List::open(cx, key)? else { return Ok(Reply::Nil) };
@@ -227,7 +227,7 @@ fn take(cx: &mut WriteCx<'_>, list: List<'_>, end: End, count: u64) -> Result<Re
 /// An integer that must not be less than `least`.
 fn at_least(word: &[u8], least: i64, refusal: &'static str) -> Result<u64> {
     let number = number::parse_i64(word).filter(|number| *number >= least);
-    number.map(i64::unsigned_abs).ok_or(Error::reply(refusal))
+    number.map(i64::unsigned_abs).ok_or(Error::reply(refusal).into())
 }
 
 /// LEFT or RIGHT.
@@ -237,7 +237,7 @@ fn end(args: &mut Args<'_>) -> Result<End> {
     } else if args.keyword("RIGHT") {
         Ok(End::Right)
     } else {
-        Err(Error::Syntax)
+        Err(Error::Syntax.into())
     }
 }
 
@@ -285,7 +285,7 @@ fn linsert(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     } else if args.keyword("BEFORE") {
         Side::Before
     } else {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     };
     let (pivot, value) = (args.next()?, args.next()?);
     let Some(list) = List::open(cx, key)? else { return Ok(Reply::Integer(0)) };

@@ -23,7 +23,7 @@ fn options(args: &mut Args<'_>) -> Result<Options> {
     let mut options = Options { rank: 1, from: End::Left, count: None, max_len: 0 };
     while !args.is_empty() {
         if args.left() < 2 {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
         if args.keyword("RANK") {
             let rank = args.int()?;
@@ -31,7 +31,7 @@ fn options(args: &mut Args<'_>) -> Result<Options> {
                 return Err(Error::reply(
                     "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use \
                      negative to start from the end of the list",
-                ));
+                ).into());
             }
             options.rank = rank.unsigned_abs();
             options.from = if rank < 0 { End::Right } else { End::Left };
@@ -40,7 +40,7 @@ fn options(args: &mut Args<'_>) -> Result<Options> {
         } else if args.keyword("MAXLEN") {
             options.max_len = at_least(args.next()?, 0, "ERR MAXLEN can't be negative")?;
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
     Ok(options)

@@ -49,7 +49,7 @@ pub fn lmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let mut count = None;
     while !options.is_empty() {
         if count.is_some() || options.left() < 2 || !options.keyword("COUNT") {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
         count = Some(at_least(options.next()?, 1, "ERR count should be greater than 0")?);
     }

@@ -29,7 +29,7 @@ impl<'a> Options<'a> {
             } else if has_values && args.keyword("novalues") {
                 options.no_values = true;
             } else {
-                return Err(Error::Syntax);
+                return Err(Error::Syntax.into());
             }
         }
         Ok(options)

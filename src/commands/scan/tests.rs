@@ -8,13 +8,13 @@ fn a_plain_name_is_looked_up_and_a_pattern_is_for_a_worker() {
     let mut kit = Kit::new();
     kit.words(["MSET", "a", "1", "a*b", "2", "axb", "3", "", "4"]);
     assert_eq!(kit.run("KEYS a"), r#"["a"]"#);
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     assert_eq!(kit.words(["KEYS", r"a\xb"]), r#"["axb"]"#);
     assert_eq!(kit.words(["KEYS", ""]), r#"[""]"#);
     assert_eq!(kit.words(["KEYS", "b"]), "[]");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     assert_eq!(kit.words(["KEYS", r"a\*b"]), r#"["a*b"]"#);
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     assert_eq!(kit.run("SET b 1 PX 1 | DEL a axb"), "+OK | :2");
     kit.pass_ms(1);
     assert_eq!(kit.run("KEYS b"), "[]");
@@ -62,7 +62,7 @@ fn a_whole_scan_returns_everything() {
         let (mut seen, mut cursor) = (BTreeSet::new(), "0".to_owned());
         loop {
             let reply = kit.run(&format!("SCAN {cursor} COUNT {count} MATCH key:*"));
-            assert!(!kit.offloaded);
+            assert!(!kit.moved);
             let mut words = reply
                 .trim_matches(['[', ']'])
                 .split('"')
@@ -76,7 +76,7 @@ fn a_whole_scan_returns_everything() {
         assert_eq!(seen.len(), 100, "count {count}");
     }
     kit.run("SCAN 0 COUNT 1001");
-    assert!(kit.offloaded);
+    assert!(kit.moved);
 }
 
 #[test]

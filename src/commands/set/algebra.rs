@@ -54,7 +54,7 @@ fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Resul
     let keys = number::parse_i64(args.next()?).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     let keys = keys.ok_or(Error::reply("ERR numkeys should be greater than 0"))?;
     if keys > args.left() {
-        return Err(Error::reply("ERR Number of keys can't be greater than number of args"));
+        return Err(Error::reply("ERR Number of keys can't be greater than number of args").into());
     }
     let (keys, mut options) = args.split_at(keys);
     let mut limit = 0;
@@ -63,7 +63,7 @@ fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Resul
             continue;
         }
         if options.left() < 2 || !options.keyword("limit") {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
         let number = number::parse_i64(options.next()?).and_then(|n| u64::try_from(n).ok());
         limit = number.ok_or(Error::reply("ERR LIMIT can't be negative"))?;

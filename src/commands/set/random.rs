@@ -13,7 +13,7 @@ pub fn spop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Ok(set::pop_one(cx, key)?.map_or(Reply::Nil, Reply::span));
     }
     if args.left() > 1 {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     let count = args.int().ok().and_then(|count| u64::try_from(count).ok());
     let count = count.ok_or(Error::reply("ERR value is out of range, must be positive"))?;
@@ -32,13 +32,13 @@ pub fn srandmember(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Ok(picked.map_or(Reply::Nil, |member| cx.bulk(&member)));
     }
     if args.left() > 1 {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     let count = picks(args.int()?)?;
     let found = set::find(cx, key)?;
     let how = match u64::try_from(count) {
         Ok(count) => Pick::Distinct(count),
-        Err(_) if count.unsigned_abs() > MAX_REPEATS => return Err(Error::OutOfRange),
+        Err(_) if count.unsigned_abs() > MAX_REPEATS => return Err(Error::OutOfRange.into()),
         Err(_) => Pick::Repeated(count.unsigned_abs()),
     };
     let mut packer = Packer::begin(cx.arena());

@@ -4,7 +4,7 @@ use crate::testkit::Kit;
 /// SADD of the members `from` to `to`, without the last.
 fn fill(kit: &mut Kit, key: &str, from: usize, to: usize) {
     let members: Vec<String> = (from..to).map(|n| n.to_string()).collect();
-    for part in members.chunks(Env::LIGHT_ROWS) {
+    for part in members.chunks(Env::IO_THREAD_MAX_ROWS) {
         kit.words(["SADD", key].into_iter().chain(part.iter().map(String::as_str)));
     }
 }
@@ -12,16 +12,16 @@ fn fill(kit: &mut Kit, key: &str, from: usize, to: usize) {
 #[test]
 fn long_work_leaves_the_io_thread() {
     let mut kit = Kit::new();
-    fill(&mut kit, "s", 0, Env::LIGHT_ROWS);
-    assert!(!kit.offloaded);
+    fill(&mut kit, "s", 0, Env::IO_THREAD_MAX_ROWS);
+    assert!(!kit.moved);
     for line in ["SMEMBERS s", "SINTER s", "SRANDMEMBER s 1000", "SSCAN s 0 COUNT 5000", "SUNIONSTORE t s"] {
         kit.run(line);
-        assert!(!kit.offloaded, "{line}");
+        assert!(!kit.moved, "{line}");
     }
-    fill(&mut kit, "big", 0, 20 * Env::LIGHT_ROWS);
+    fill(&mut kit, "big", 0, 20 * Env::IO_THREAD_MAX_ROWS);
     for line in ["SMEMBERS big", "SUNION big s", "SINTER big s", "SDIFF s big", "SDIFFSTORE t s big"] {
         kit.run(line);
-        assert!(kit.offloaded, "{line}");
+        assert!(kit.moved, "{line}");
     }
     fill(&mut kit, "few", 5, 15);
     for line in [
@@ -45,7 +45,7 @@ fn long_work_leaves_the_io_thread() {
         "DEL big",
     ] {
         kit.run(line);
-        assert!(!kit.offloaded, "{line}");
+        assert!(!kit.moved, "{line}");
     }
 }
 
@@ -55,9 +55,9 @@ fn a_limit_that_is_far_away_leaves_the_io_thread() {
     fill(&mut kit, "a", 0, 3_000);
     fill(&mut kit, "b", 2_999, 6_000);
     assert_eq!(kit.run("SINTERCARD 2 a b LIMIT 2"), ":1");
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     assert_eq!(kit.run("SDIFFCARD 2 a b LIMIT 5"), ":5");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_big_result_is_stored_whole() {
     ] {
         kit.run("SET to x EX 100");
         assert_eq!(kit.run(line), format!(":{size}"));
-        assert!(kit.offloaded, "{line}");
+        assert!(kit.moved, "{line}");
         let to = line.split(' ').nth(1).expect("a key");
         let members = kit.run(&format!("SMEMBERS {to}"));
         assert_eq!(members.split(' ').count(), size, "{line}");
@@ -95,7 +95,7 @@ fn a_big_result_is_of_one_moment() {
         let before = kit.run("SCARD a").trim_start_matches(':').parse::<usize>().expect("a number");
         let thread = std::thread::spawn(move || {
             let reply = storing.run(line);
-            (reply, storing.offloaded)
+            (reply, storing.moved)
         });
         let mut written = before;
         while !thread.is_finished() {

@@ -9,7 +9,7 @@ use crate::types::string::{self, lcs as algorithm};
 /// Bytes that redis-server needs per pair of bytes; its limit is in these.
 const BYTES_PER_CELL: u128 = 4;
 /// Pairs of bytes that may be compared on an I/O thread.
-const LIGHT_CELLS: usize = 64 * 1024;
+const IO_THREAD_MAX_CELLS: usize = 64 * 1024;
 
 #[derive(Default)]
 struct Options {
@@ -31,11 +31,11 @@ fn options(mut args: Args<'_>) -> Result<Options> {
         } else if args.keyword("MINMATCHLEN") {
             options.min_match_len = args.int()?;
         } else {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
     }
     if options.len && options.idx {
-        return Err(Error::reply("ERR If you want both the length and indexes, please just use IDX."));
+        return Err(Error::reply("ERR If you want both the length and indexes, please just use IDX.").into());
     }
     Ok(options)
 }
@@ -44,7 +44,7 @@ pub fn lcs(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let a = entry::find_counted(cx, args.key()?)?;
     let b = entry::find_counted(cx, args.key()?)?;
     let (Ok(a), Ok(b)) = (string::value(&a), string::value(&b)) else {
-        return Err(Error::reply("ERR The specified keys must contain string values"));
+        return Err(Error::reply("ERR The specified keys must contain string values").into());
     };
     let options = options(args)?;
     let len = |value: &Option<string::Value>| value.as_ref().map_or(0, string::Value::len);
@@ -52,9 +52,10 @@ pub fn lcs(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if bytes > cx.env.limits.max_string_len as u128 {
         return Err(Error::reply(
             "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len",
-        ));
+        )
+        .into());
     }
-    cx.env.light_or_offload((bytes / BYTES_PER_CELL) as usize, LIGHT_CELLS)?;
+    cx.env.move_if_heavy((bytes / BYTES_PER_CELL) as usize, IO_THREAD_MAX_CELLS)?;
     let a = a.map(|a| a.read(cx)).transpose()?.unwrap_or_default();
     let b = b.map(|b| b.read(cx)).transpose()?.unwrap_or_default();
     let (a, b) = (cx.bytes(a), cx.bytes(b));

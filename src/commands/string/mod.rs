@@ -188,13 +188,13 @@ fn bulk(cx: &mut impl View, found: &Entry<'_>) -> Result<Reply> {
 }
 
 fn mget(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
     let mut found = entry::find_each(cx, args.rest())?;
     found.iter_mut().try_for_each(|found| entry::meet(cx, found))?;
     // What is no string counts as absent.
     let values: Vec<_> = found.iter().map(|found| string::value(found).ok().flatten()).collect();
     let total: u64 = values.iter().flatten().map(string::Value::len).sum();
-    cx.env.light_or_offload(usize::try_from(total).unwrap_or(usize::MAX), Env::LIGHT_BYTES)?;
+    cx.env.move_if_heavy(usize::try_from(total).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_BYTES)?;
     let replies = values.iter().map(|value| match value {
         None => Ok(Reply::Nil),
         Some(value) => value.read(cx).map(Reply::span),
@@ -275,7 +275,7 @@ fn mset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 fn msetnx(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     let pairs = args.rest_in_pairs().ok_or(Error::Arity("msetnx".into()))?;
-    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     for (key, _) in pairs.clone() {
         if entry::find(cx, key)?.exists() {
             return Ok(Reply::flag(false));
@@ -290,8 +290,8 @@ fn set_all<'a>(
     args: Args<'_>,
     pairs: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])>,
 ) -> Result<()> {
-    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
-    cx.env.light_or_offload(args.words().bytes(), Env::LIGHT_BYTES)?;
+    cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
+    cx.env.move_if_heavy(args.words().bytes(), Env::IO_THREAD_MAX_BYTES)?;
     // One after the other: a key may be named twice.
     for (key, value) in pairs {
         cx.arena().clear();

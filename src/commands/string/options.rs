@@ -34,13 +34,13 @@ impl Expiry<'_> {
             Unit::Millis => given,
         };
         if millis <= 0 {
-            return Err(invalid());
+            return Err(invalid().into());
         }
         let base = match self.since {
             Since::Now => i64::try_from(now_ms).unwrap_or(i64::MAX),
             Since::Epoch => 0,
         };
-        millis.checked_add(base).map(i64::unsigned_abs).ok_or_else(invalid)
+        Ok(millis.checked_add(base).map(i64::unsigned_abs).ok_or_else(invalid)?)
     }
 }
 
@@ -122,10 +122,10 @@ fn expiry<'a>(args: &mut Args<'a>, before: Ttl<'a>) -> Result<Expiry<'a>> {
             return agreed(agrees, Expiry { text: args.next()?, unit, since });
         }
     }
-    Err(Error::Syntax)
+    Err(Error::Syntax.into())
 }
 
 /// The option, unless it contradicts an earlier one.
 fn agreed<T>(agrees: bool, option: T) -> Result<T> {
-    if agrees { Ok(option) } else { Err(Error::Syntax) }
+    if agrees { Ok(option) } else { Err(Error::Syntax.into()) }
 }

@@ -67,7 +67,7 @@ fn lcs_works_on_a_worker_when_long() {
     let a = "ab".repeat(500);
     kit.words(["MSET", "a", &a, "b", &a]);
     assert_eq!(kit.run("LCS a b LEN"), ":1000");
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     assert_eq!(kit.run("LCS a b IDX"), r#"["matches" [[[:0 :999] [:0 :999]]] "len" :1000]"#);
     let mut kit = Kit::with(&[("proto-max-bulk-len", "1mb")]);
     // (255 + 1) * (1023 + 1) * 4 is one mebibyte.

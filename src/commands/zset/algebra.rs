@@ -45,7 +45,9 @@ impl<'k> Request<'k> {
     ) -> Result<Request<'k>> {
         let count = args.int()?;
         if count < 1 {
-            return Err(Error::reply(format!("ERR at least 1 input key is needed for '{name}' command")));
+            return Err(
+                Error::reply(format!("ERR at least 1 input key is needed for '{name}' command")).into()
+            );
         }
         let count = usize::try_from(count).ok().filter(|count| *count <= args.left()).ok_or(Error::Syntax)?;
         let mut inputs = Vec::with_capacity(count);
@@ -69,7 +71,7 @@ impl<'k> Request<'k> {
                 } else if args.keyword("max") {
                     Aggregate::Max
                 } else {
-                    return Err(Error::Syntax);
+                    return Err(Error::Syntax.into());
                 };
             } else if purpose == Purpose::Reply && args.keyword("withscores") {
                 request.with_scores = true;
@@ -77,7 +79,7 @@ impl<'k> Request<'k> {
                 let limit = parse_i64(args.next()?).and_then(|limit| u64::try_from(limit).ok());
                 request.limit = limit.ok_or(Error::reply("ERR LIMIT can't be negative"))?;
             } else {
-                return Err(Error::Syntax);
+                return Err(Error::Syntax.into());
             }
         }
         Ok(request)

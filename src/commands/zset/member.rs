@@ -24,7 +24,7 @@ struct Options {
 }
 
 fn score(word: &[u8]) -> Result<f64> {
-    double::parse(word).ok_or(Error::NotFloat)
+    double::parse(word).ok_or(Error::NotFloat.into())
 }
 
 pub fn zadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -32,20 +32,20 @@ pub fn zadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let Options { rule, counts_changed } = zadd_options(&mut args);
     let pairs = args.rest_in_pairs().filter(|pairs| pairs.len() > 0).ok_or(Error::Syntax)?;
     if rule.if_absent && rule.if_present {
-        return Err(Error::reply("ERR XX and NX options at the same time are not compatible"));
+        return Err(Error::reply("ERR XX and NX options at the same time are not compatible").into());
     }
     if [rule.if_greater, rule.if_less, rule.if_absent].into_iter().filter(|option| *option).count() > 1 {
-        return Err(Error::reply("ERR GT, LT, and/or NX options at the same time are not compatible"));
+        return Err(Error::reply("ERR GT, LT, and/or NX options at the same time are not compatible").into());
     }
     if rule.adds && pairs.len() > 1 {
-        return Err(Error::reply("ERR INCR option supports a single increment-element pair"));
+        return Err(Error::reply("ERR INCR option supports a single increment-element pair").into());
     }
     let count = pairs.len();
     let mut scores: SmallVec<[f64; 8]> = SmallVec::with_capacity(count);
     for (word, _) in pairs.clone() {
         scores.push(score(word)?);
     }
-    cx.env.light_or_offload(count, Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(count, Env::IO_THREAD_MAX_ROWS)?;
     let members = pairs.map(|(_, member)| member);
     let opened =
         if rule.if_present { SortedSet::open(cx, key)? } else { Some(SortedSet::open_or_create(cx, key)?) };
@@ -112,7 +112,7 @@ pub fn zincrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 
 pub fn zrem(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
-    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
     let Some(mut set) = SortedSet::open(cx, key)? else { return Ok(Reply::Integer(0)) };
     let mut removed = 0;
     for member in args.rest() {
@@ -137,7 +137,7 @@ pub fn zscore(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 
 pub fn zmscore(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
-    cx.env.light_or_offload(args.left(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(args.left(), Env::IO_THREAD_MAX_ROWS)?;
     let set = SortedSet::find(cx, key)?;
     let mut scores = Packer::begin(cx.arena());
     let mut damage = Ok(());
@@ -168,8 +168,8 @@ fn rank(cx: &mut ReadCx<'_>, mut args: Args<'_>, name: &'static str, reverse: bo
     let with_score = match args.left() {
         0 => false,
         1 if args.keyword("withscore") => true,
-        1 => return Err(Error::Syntax),
-        _ => return Err(Error::Arity(name.into())),
+        1 => return Err(Error::Syntax.into()),
+        _ => return Err(Error::Arity(name.into()).into()),
     };
     let nothing = if with_score { Reply::NilArray } else { Reply::Nil };
     let Some(mut set) = SortedSet::find(cx, key)? else { return Ok(nothing) };
@@ -193,20 +193,20 @@ pub fn zrandmember(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let count = args.int()?;
     if count == i64::MIN {
         let words = format!("ERR value is out of range, value must between {} and {}", -i64::MAX, i64::MAX);
-        return Err(Error::reply(words));
+        return Err(Error::reply(words).into());
     }
     let with_scores = match args.left() {
         0 => false,
         1 if args.keyword("withscores") => true,
-        _ => return Err(Error::Syntax),
+        _ => return Err(Error::Syntax.into()),
     };
     if with_scores && count.unsigned_abs() > i64::MAX as u64 / 2 {
-        return Err(Error::OutOfRange);
+        return Err(Error::OutOfRange.into());
     }
     let found = SortedSet::find(cx, key)?.filter(|_| count != 0);
     let Some(set) = found else { return Ok(Reply::Array(Vec::new())) };
     if count < 0 && count.unsigned_abs() > MAX_REPEATS {
-        return Err(Error::OutOfRange);
+        return Err(Error::OutOfRange.into());
     }
     let mut members = Listing::begin(cx.arena(), with_scores);
     let mut damage = Ok(());

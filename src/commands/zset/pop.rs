@@ -18,7 +18,7 @@ pub fn zpopmax(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, from: Direction) -> Result<Reply> {
     let key = args.key()?;
     if args.left() > 1 {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     }
     let count = match args.peek() {
         None => None,
@@ -70,12 +70,12 @@ pub fn zmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     } else if args.keyword("max") {
         Direction::Backward
     } else {
-        return Err(Error::Syntax);
+        return Err(Error::Syntax.into());
     };
     let mut count = None;
     while !args.is_empty() {
         if count.is_some() || args.left() < 2 || !args.keyword("count") {
-            return Err(Error::Syntax);
+            return Err(Error::Syntax.into());
         }
         count = Some(positive(args.next()?, "ERR count should be greater than 0")?);
     }

@@ -40,7 +40,7 @@ pub(super) fn scores(min: &[u8], max: &[u8]) -> Result<ScoreRange> {
         number => double::parse_bound(number).map(|number| (number, false)),
     };
     let (Some((min, above_min)), Some((max, below_max))) = (bound(min), bound(max)) else {
-        return Err(Error::reply("ERR min or max is not a float"));
+        return Err(Error::reply("ERR min or max is not a float").into());
     };
     Ok(ScoreRange { min, max, above_min, below_max })
 }
@@ -55,7 +55,7 @@ pub(super) fn names<'a>(min: &'a [u8], max: &'a [u8]) -> Result<LexRange<'a>> {
         _ => None,
     };
     let (Some(min), Some(max)) = (bound(min), bound(max)) else {
-        return Err(Error::reply("ERR min or max not valid string range item"));
+        return Err(Error::reply("ERR min or max not valid string range item").into());
     };
     Ok(LexRange { min, max })
 }
@@ -63,7 +63,7 @@ pub(super) fn names<'a>(min: &'a [u8], max: &'a [u8]) -> Result<LexRange<'a>> {
 pub(super) fn ranks(start: &[u8], end: &[u8]) -> Result<(i64, i64)> {
     match (parse_i64(start), parse_i64(end)) {
         (Some(start), Some(end)) => Ok((start, end)),
-        _ => Err(Error::NotInteger),
+        _ => Err(Error::NotInteger.into()),
     }
 }
 
@@ -89,7 +89,7 @@ impl<'a> Request<'a> {
             } else if by.is_none() && args.keyword("byscore") {
                 by = Some(By::Score);
             } else {
-                return Err(Error::Syntax);
+                return Err(Error::Syntax.into());
             }
         }
         let by = by.unwrap_or(By::Rank);
@@ -98,10 +98,13 @@ impl<'a> Request<'a> {
         if count != -1 && by == By::Rank {
             return Err(Error::reply(
                 "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
-            ));
+            )
+            .into());
         }
         if with_scores && by == By::Lex {
-            return Err(Error::reply("ERR syntax error, WITHSCORES not supported in combination with BYLEX"));
+            return Err(
+                Error::reply("ERR syntax error, WITHSCORES not supported in combination with BYLEX").into()
+            );
         }
         let (min, max) = if direction == Direction::Forward { (first, second) } else { (second, first) };
         let bounds = match by {
@@ -190,7 +193,7 @@ pub fn zrangestore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
                     let other = ranks.mirrored(set.size());
                     let rows = ranks.first.min(other.first) + ranks.len;
                     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-                    cx.env.light_or_offload(rows, Env::LIGHT_ROWS)?;
+                    cx.env.move_if_heavy(rows, Env::IO_THREAD_MAX_ROWS)?;
                     let forward = if direction == Direction::Forward { ranks } else { other };
                     Some(set.by_rank(&cx.sources(), forward)?)
                 }
@@ -205,7 +208,7 @@ pub fn zrangestore(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
             && let Some(element) = walk.next(&cx.sources())?
         {
             touched += 1;
-            cx.env.light_or_offload(touched, Env::LIGHT_ROWS)?;
+            cx.env.move_if_heavy(touched, Env::IO_THREAD_MAX_ROWS)?;
             if skip > 0 {
                 skip -= 1;
                 continue;

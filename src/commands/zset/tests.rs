@@ -2,7 +2,7 @@ use crate::keyspace::Env;
 use crate::testkit::Kit;
 use crate::types::zset::remove::MAX_DELETED;
 
-const LIGHT: usize = Env::LIGHT_ROWS;
+const LIGHT: usize = Env::IO_THREAD_MAX_ROWS;
 
 /// A sorted set of members `m:0` and so on, whose scores are their numbers.
 fn fill(kit: &mut Kit, key: &str, count: usize) {
@@ -18,7 +18,7 @@ fn fill(kit: &mut Kit, key: &str, count: usize) {
 /// Runs a command and tells whether it went to a worker.
 fn goes(kit: &mut Kit, line: &str) -> bool {
     kit.run(line);
-    kit.offloaded
+    kit.moved
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_big_copy_is_committed_in_batches() {
     // A conflict far behind the first commit: there are that many.
     inject(&kit, Faults::none().then(Call::Commit, 3, Fault::Conflict));
     assert_eq!(kit.run("COPY h g"), ":1");
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     assert_eq!(
         kit.run("HLEN g | HGET g field:29999 | DBSIZE"),
         format!(":{FIELDS} | {:?} | :2", "value:29999".repeat(5))
@@ -80,9 +80,9 @@ fn a_value_that_is_long_and_not_many_is_built_apart_too() {
         kit.words(["HSET", "h", &n.to_string(), &long]);
     }
     assert_eq!(kit.run("COPY h g"), ":1");
-    assert!(kit.offloaded, "more than a batch is for a worker");
+    assert!(kit.moved, "more than a batch is for a worker");
     assert_eq!(kit.run("HLEN g | HSTRLEN g 7"), format!(":8 | :{}", BATCH_BYTES / 4));
     kit.words(["HSET", "small", "a", &"x".repeat(BATCH_BYTES / 2)]);
     assert_eq!(kit.run("COPY small other"), ":1");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
 }

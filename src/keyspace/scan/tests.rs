@@ -271,10 +271,10 @@ fn only_what_is_alive_is_picked() {
     put(&kit, 900, 1, b"alive", 0);
     let alive = |picked: Result<Option<Vec<u8>>>| picked.unwrap().as_deref() == Some(b"alive");
     assert!(picks(&kit, 100, Place::IoThread).into_iter().all(alive));
-    for n in 0..=Env::LIGHT_ROWS as u64 {
+    for n in 0..=Env::IO_THREAD_MAX_ROWS as u64 {
         put(&kit, 6, n, &n.to_be_bytes(), 1);
     }
     let on_io_thread = picks(&kit, 100, Place::IoThread);
-    assert!(on_io_thread.iter().any(|picked| matches!(picked, Err(Error::Offload))));
+    assert!(on_io_thread.iter().any(|picked| matches!(picked, Err(Stop::Move(Why::Heavy)))));
     assert!(picks(&kit, 100, Place::Worker).into_iter().all(alive));
 }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use tarn_engine::{AnyWrite, Read as _, Write as _};
 
 use crate::encoding::{SYSTEM, system};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::keyspace::WriteCx;
 
 /// A start reserves this many versions with one row; none of an earlier start's is given out again.
@@ -90,9 +90,7 @@ impl Versions {
     /// A new version, registered. Refused when the reserve is used up before it was extended.
     pub fn begin(&self) -> Result<Building<'_>> {
         self.registered().ok_or_else(|| {
-            Error::Engine(tarn_engine::Error::Unavailable(
-                "no collection version is left in the reserve".into(),
-            ))
+            tarn_engine::Error::Unavailable("no collection version is left in the reserve".into()).into()
         })
     }
 

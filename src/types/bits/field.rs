@@ -142,7 +142,7 @@ fn joined(bytes: &[u8]) -> u128 {
 
 /// Runs steps that only read.
 pub fn read(cx: &mut impl View, value: Option<&Value>, steps: &[Step]) -> Result<Vec<Option<i64>>> {
-    cx.env().light_or_offload(steps.len(), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(steps.len(), Env::IO_THREAD_MAX_ROWS)?;
     let mut results = Vec::with_capacity(steps.len());
     let start = cx.arena().len();
     for step in steps {
@@ -163,7 +163,7 @@ pub fn read(cx: &mut impl View, value: Option<&Value>, steps: &[Step]) -> Result
 
 /// Runs steps of which some write. The string grows to the farthest field that is written, even if that one then fails.
 pub fn run(cx: &mut WriteCx<'_>, key: &[u8], steps: &[Step]) -> Result<Vec<Option<i64>>> {
-    cx.env.light_or_offload(steps.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(steps.len(), Env::IO_THREAD_MAX_ROWS)?;
     let found = entry::find(cx, key)?;
     let written = steps.iter().filter(|step| step.action != Action::Get);
     let end = written.map(|step| step.at + u64::from(step.field.width)).max().unwrap_or(0);

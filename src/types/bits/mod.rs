@@ -55,14 +55,14 @@ fn bytes_of(bits: &RangeInclusive<u64>) -> std::ops::Range<u64> {
     bits.start() / 8..bits.end() / 8 + 1
 }
 
-fn offload_if_long(env: &Env<'_>, bits: &RangeInclusive<u64>) -> Result<()> {
+fn move_if_long(env: &Env<'_>, bits: &RangeInclusive<u64>) -> Result<()> {
     let bytes = bytes_of(bits);
-    env.light_or_offload((bytes.end - bytes.start) as usize, Env::LIGHT_BYTES)
+    env.move_if_heavy((bytes.end - bytes.start) as usize, Env::IO_THREAD_MAX_BYTES)
 }
 
 /// How many bits are set in a range that lies inside of the string.
 pub fn count(cx: &mut impl View, value: &Value, bits: RangeInclusive<u64>) -> Result<u64> {
-    offload_if_long(cx.env(), &bits)?;
+    move_if_long(cx.env(), &bits)?;
     let mut total = 0;
     value.each(cx, bytes_of(&bits), &mut |at, bytes| {
         total += ones(bytes);
@@ -91,7 +91,7 @@ pub fn position(
     on: bool,
     bits: RangeInclusive<u64>,
 ) -> Result<Option<u64>> {
-    offload_if_long(cx.env(), &bits)?;
+    move_if_long(cx.env(), &bits)?;
     let range = bytes_of(&bits);
     let mut found = None;
     // Bytes up to here have been looked at.
@@ -154,7 +154,7 @@ pub fn combine(
 ) -> Result<u64> {
     let len = operands.iter().flatten().map(Value::len).max().unwrap_or(0);
     let work: u64 = operands.iter().flatten().map(Value::len).sum();
-    cx.env.light_or_offload(usize::try_from(work).unwrap_or(usize::MAX), Env::LIGHT_BYTES)?;
+    cx.env.move_if_heavy(usize::try_from(work).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_BYTES)?;
     if len == 0 {
         entry::remove(cx, to)?;
         return Ok(0);
@@ -169,9 +169,9 @@ pub fn combine(
     }
     let pieces = Pieces::new(to, cx.new_version()?, len);
     // In steps, so that memory does not grow with the operands.
-    let step = Env::LIGHT_BYTES as u64;
+    let step = Env::IO_THREAD_MAX_BYTES as u64;
     let mut number = 0;
-    for start in (0..len).step_by(Env::LIGHT_BYTES) {
+    for start in (0..len).step_by(Env::IO_THREAD_MAX_BYTES) {
         part(cx, operation, operands, start..(start + step).min(len), &mut result, &mut operand)?;
         for bytes in result.chunks(PIECE_LEN) {
             // Zeros need no row.

@@ -16,9 +16,9 @@ use crate::keyspace::{Entry, View as _, WriteCx, entry};
 /// Makes `to` hold what the live key `from`, of the context's sources, holds in rows, with this expiry (0: none). Memory holds a batch of rows,
 /// whatever the size; many rows are copied on a worker.
 pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
-    let Some(meta) = from.live() else { return Err(Error::NoSuchKey) };
+    let Some(meta) = from.live() else { return Err(Error::NoSuchKey.into()) };
     let Body::Rows { version, size } = meta.header.body else {
-        return Err(Error::Damaged("a value without rows"));
+        return Err(Error::Damaged("a value without rows").into());
     };
     let kind = meta.header.kind;
     let rest: SmallVec<[u8; 32]> = SmallVec::from_slice(cx.bytes(meta.rest));

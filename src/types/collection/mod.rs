@@ -95,7 +95,7 @@ impl<'k> Collection<'k> {
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8], kind: Kind) -> Result<Collection<'k>> {
         let found = entry::find(cx, key)?;
         if found.exists() {
-            Collection::of(cx, found, kind)?.ok_or(Error::NoSuchKey)
+            Collection::of(cx, found, kind)?.ok_or(Error::NoSuchKey.into())
         } else {
             Collection::create(cx, found, kind)
         }
@@ -113,7 +113,7 @@ impl<'k> Collection<'k> {
     pub fn with(cx: &impl View, found: Entry<'k>, meta: &Meta) -> Result<Collection<'k>> {
         let kind = meta.header.kind;
         let Body::Rows { version, size } = meta.header.body else {
-            return Err(Error::Damaged("a collection without rows"));
+            return Err(Error::Damaged("a collection without rows").into());
         };
         let (flags, own) = read_own(cx.bytes(meta.rest))?;
         let own = Own::from_slice(own);
@@ -144,7 +144,7 @@ pub fn delete_each<'a>(
     members: impl ExactSizeIterator<Item = &'a [u8]>,
     gone: &mut dyn FnMut(&'a [u8]),
 ) -> Result<u64> {
-    cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(members.len(), Env::IO_THREAD_MAX_ROWS)?;
     let Some(mut all) = Collection::open(cx, key, kind)? else { return Ok(0) };
     let before = all.size();
     for member in members {
@@ -200,7 +200,7 @@ impl Collection<'_> {
 
     /// To be asked before all elements are read: many of them leave the I/O thread.
     pub fn light(&self, env: &Env<'_>) -> Result<()> {
-        env.light_or_offload(usize::try_from(self.size).unwrap_or(usize::MAX), Env::LIGHT_ROWS)
+        env.move_if_heavy(usize::try_from(self.size).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)
     }
 }
 

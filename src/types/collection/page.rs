@@ -31,7 +31,7 @@ pub fn page(
         return Ok(0);
     }
     let size = usize::try_from(collection.size()).unwrap_or(usize::MAX);
-    cx.env().light_or_offload(count.min(size), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(count.min(size), Env::IO_THREAD_MAX_ROWS)?;
     // A number that no walk returns is behind everything.
     let Some(from) = cursor.checked_mul(1 << SHIFT) else { return Ok(0) };
     let (mut start, end) = (collection.place(&from.to_be_bytes()), collection.bounds().1);

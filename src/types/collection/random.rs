@@ -96,7 +96,7 @@ fn walks(env: &Env<'_>, collection: &Collection<'_>, count: u64) -> Result<bool>
     let by_picks = count.saturating_mul(ROWS_PER_PICK);
     let walks = collection.size() <= SMALL || by_picks >= collection.size();
     let rows = if walks { collection.size().max(count) } else { by_picks };
-    env.light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
+    env.move_if_heavy(usize::try_from(rows).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)?;
     Ok(walks)
 }
 

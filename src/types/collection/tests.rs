@@ -95,7 +95,7 @@ fn the_size_follows_the_elements_and_the_key_goes_with_the_last() {
     assert_eq!(kit.run("DBSIZE | SET key x"), ":0 | +OK", "nothing was put");
     let refused =
         kit.executor.transact(&StripeSet::ALL, 0, |cx| Collection::open_or_create(cx, KEY, KIND).map(|_| ()));
-    assert!(matches!(refused, Err(Error::WrongType)));
+    assert!(matches!(refused, Err(Stop::Refuse(Error::WrongType))));
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn distinct_picks_are_distinct_and_even() {
 #[test]
 fn copies_of_any_size_are_whole_and_apart() {
     let mut kit = open();
-    for size in [1, Env::LIGHT_ROWS as u64, Env::LIGHT_ROWS as u64 + 1, 30_000] {
+    for size in [1, Env::IO_THREAD_MAX_ROWS as u64, Env::IO_THREAD_MAX_ROWS as u64 + 1, 30_000] {
         kit.run("FLUSHALL | SET to x");
         fill(&mut kit, KEY, size);
         kit.run("PEXPIREAT key 9000000000000");
@@ -382,10 +382,10 @@ fn copies_of_any_size_are_whole_and_apart() {
 #[test]
 fn a_big_copy_is_work_for_a_worker() {
     let mut kit = open();
-    fill(&mut kit, KEY, Env::LIGHT_ROWS as u64);
+    fill(&mut kit, KEY, Env::IO_THREAD_MAX_ROWS as u64);
     kit.run("COPY key a");
-    assert!(!kit.offloaded);
-    fill(&mut kit, KEY, Env::LIGHT_ROWS as u64 + 1);
+    assert!(!kit.moved);
+    fill(&mut kit, KEY, Env::IO_THREAD_MAX_ROWS as u64 + 1);
     kit.run("COPY key b");
-    assert!(kit.offloaded);
+    assert!(kit.moved);
 }

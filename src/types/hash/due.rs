@@ -12,7 +12,7 @@ use crate::encoding::collection::{hash64, push_member};
 use crate::encoding::hash::{self, Head};
 use crate::encoding::rows::RowKey;
 use crate::encoding::{DATA, FIELD_EXPIRE};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop, Why};
 use crate::keyspace::parts::{Parts, Taken};
 use crate::keyspace::{Entry, Env, Event, Place as Thread, View, WriteCx};
 
@@ -39,7 +39,7 @@ fn are_gone(cx: &dyn View, prefix: &[u8], from_ms: u64) -> Result<bool> {
     if !all_gone {
         return Ok(false);
     }
-    let limit = if cx.env().place == Thread::IoThread { Env::LIGHT_ROWS + 1 } else { usize::MAX };
+    let limit = if cx.env().place == Thread::IoThread { Env::IO_THREAD_MAX_ROWS + 1 } else { usize::MAX };
     let shown = each_due(cx, prefix, from_ms, limit, &mut |is_expired| {
         if is_expired {
             return ControlFlow::Continue(());
@@ -47,7 +47,7 @@ fn are_gone(cx: &dyn View, prefix: &[u8], from_ms: u64) -> Result<bool> {
         all_gone = false;
         ControlFlow::Break(())
     })?;
-    if all_gone && shown == limit { Err(Error::Offload) } else { Ok(all_gone) }
+    if all_gone && shown == limit { Err(Stop::Move(Why::Heavy)) } else { Ok(all_gone) }
 }
 
 /// A place of the index whose time has come.
@@ -111,7 +111,7 @@ pub fn take_due(
         heads.clear();
         let wanted: SmallVec<[&[u8]; PER_WRITE]> = rows.iter().map(|row| &**row).collect();
         cx.get_each(DATA, &wanted, &mut |_, stored| {
-            let stored = stored.ok_or(Error::Damaged("an expiry without a field"));
+            let stored = stored.ok_or(Stop::from(Error::Damaged("an expiry without a field")));
             heads.push(stored.and_then(|stored| Ok(Head::decode(stored)?.0)));
         })?;
         for ((Place { indexed_ms, end }, row), head) in places.iter().zip(&rows).zip(heads.drain(..)) {
@@ -155,10 +155,10 @@ pub fn each_due(
         (hash::due_position(prefix, from_ms), hash::due_position(prefix, now_ms.saturating_add(1)));
     let mut field_row = RowKey::from_slice(prefix);
     let mut shown = 0;
-    let mut failed: Option<Error> = None;
+    let mut failed: Option<Stop> = None;
     cx.scan_each(FIELD_EXPIRE, &start, &end, limit, &mut |row, _| {
         let is_expired = hash::read_due(row.get(prefix.len()..).unwrap_or_default())
-            .map_err(Error::from)
+            .map_err(Stop::from)
             .and_then(|(_, field)| {
                 field_row.truncate(prefix.len());
                 push_member(&mut field_row, hash64(seed, field), field);

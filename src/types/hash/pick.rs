@@ -55,7 +55,7 @@ fn among_due(
         Pick::Repeated(count) => count,
     };
     let rows = count.saturating_mul(MAX_DRAWS as u64);
-    cx.env().light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(usize::try_from(rows).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)?;
     if let Pick::Distinct(_) = how
         && rows >= all.size()
     {

@@ -7,7 +7,7 @@ use super::due::each_due;
 use crate::encoding::Malformed;
 use crate::encoding::collection::Expiring;
 use crate::encoding::hash::{self, Head};
-use crate::error::{Error, Result};
+use crate::error::{Result, Stop, Why};
 use crate::keyspace::{Env, Place, View};
 use crate::reply::Span;
 use crate::types::collection::{Collection, Element, page};
@@ -54,7 +54,7 @@ pub fn get_each<'a>(
     fields: impl ExactSizeIterator<Item = &'a [u8]>,
     each: &mut dyn FnMut(Option<(Head, &[u8])>),
 ) -> Result<()> {
-    cx.env().light_or_offload(fields.len(), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(fields.len(), Env::IO_THREAD_MAX_ROWS)?;
     let Some(mut all) = find(cx, key)? else {
         fields.for_each(|_| each(None));
         return Ok(());
@@ -87,13 +87,13 @@ fn due(cx: &impl View, all: &Collection<'_>) -> Result<u64> {
     if !expiring.may_be_due(env.now_ms) {
         return Ok(0);
     }
-    let limit = if env.place == Place::IoThread { Env::LIGHT_ROWS + 1 } else { usize::MAX };
+    let limit = if env.place == Place::IoThread { Env::IO_THREAD_MAX_ROWS + 1 } else { usize::MAX };
     let mut count = 0;
     let shown = each_due(cx, all.prefix(), expiring.earliest_ms, limit, &mut |is_expired| {
         count += u64::from(is_expired);
         ControlFlow::Continue(())
     })?;
-    if shown == limit { Err(Error::Offload) } else { Ok(count) }
+    if shown == limit { Err(Stop::Move(Why::Heavy)) } else { Ok(count) }
 }
 
 /// Takes elements apart for [`Visit`]; what cannot be read is an error in the end.

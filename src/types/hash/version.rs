@@ -25,7 +25,7 @@ impl Check {
             Check::Is(wanted) => wanted != 0 && old.version != 0 && wanted != old.version,
             Check::Above(wanted) => wanted <= old.version,
         };
-        if stale { Err(Error::reply("ERR update version is stale")) } else { Ok(()) }
+        if stale { Err(Error::reply("ERR update version is stale").into()) } else { Ok(()) }
     }
 
     /// The version after a write.

@@ -217,7 +217,7 @@ pub fn set<'a>(
     ttl: Ttl,
     pairs: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])>,
 ) -> Result<u64> {
-    cx.env.light_or_offload(pairs.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     let mut hash = Hash::open_or_create(cx, key, maker)?;
     let mark = cx.arena().len();
     let mut new = 0;
@@ -255,7 +255,7 @@ pub fn delete<'a>(
     key: &[u8],
     fields: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    cx.env.light_or_offload(fields.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(fields.len(), Env::IO_THREAD_MAX_ROWS)?;
     let Some(mut hash) = Hash::open(cx, key)? else { return Ok(0) };
     let (mark, are_told) = (cx.arena().len(), cx.tells_fields(Event::HDEL));
     let (mut count, mut deleted) = (0, Vec::new());

@@ -129,7 +129,7 @@ impl List<'_> {
             return self.save_if(cx, removed > 0);
         }
         // One by one if they are few; else whichever way writes fewer rows, as far as a transaction can hold them.
-        let few = removed <= Env::LIGHT_ROWS as u64;
+        let few = removed <= Env::IO_THREAD_MAX_ROWS as u64;
         if !few && (new_len <= removed || !self.afford_deletes(&mut { MAX_EDIT_BYTES }, removed)) {
             return self.rewrite(cx, kept, new_len, &mut |draft, cx, _, value| draft.push(cx, value));
         }

@@ -8,7 +8,7 @@ use super::{End, List, MISSING};
 use crate::encoding::DATA;
 use crate::encoding::list::{INDEX_LEN, push_index, read_index};
 use crate::encoding::rows::RowKey;
-use crate::error::{Error, Result};
+use crate::error::{Result, Stop, Why};
 use crate::keyspace::{Env, Place, View};
 use crate::types::collection::{MAX_STEP_BYTES, MAX_STEP_ROWS};
 use crate::types::strings::Strings;
@@ -19,7 +19,7 @@ const MAX_STEP: u64 = 1024;
 /// So few elements are read one by one, which asks nothing of the order of rows.
 const SINGLE_READS: u64 = 8;
 /// What may be read on the I/O thread. A list with more elements is read in steps where rows are written between them.
-const SHORT: u64 = Env::LIGHT_ROWS as u64;
+const SHORT: u64 = Env::IO_THREAD_MAX_ROWS as u64;
 
 /// An element with its place.
 pub type Visit<'v> = &'v mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>;
@@ -82,7 +82,7 @@ impl List<'_> {
             Some(value) => broken = visit(nth(&places, from, n as u64), value).is_break(),
             None => whole = false,
         })?;
-        if whole { Ok(()) } else { Err(MISSING) }
+        if whole { Ok(()) } else { Err(MISSING.into()) }
     }
 
     /// The range of rows, which has no gap and so no traces of what was deleted.
@@ -115,7 +115,7 @@ impl List<'_> {
         match wrong {
             Some(error) => Err(error.into()),
             None if broken || seen == places.end - places.start => Ok(()),
-            None => Err(MISSING),
+            None => Err(MISSING.into()),
         }
     }
 
@@ -170,8 +170,10 @@ impl List<'_> {
 }
 
 fn light(env: &Env<'_>, rows: u64, bytes: usize) -> Result<()> {
-    if env.place == Place::IoThread && (rows > Env::LIGHT_ROWS as u64 || bytes > Env::LIGHT_BYTES) {
-        return Err(Error::Offload);
+    if env.place == Place::IoThread
+        && (rows > Env::IO_THREAD_MAX_ROWS as u64 || bytes > Env::IO_THREAD_MAX_BYTES)
+    {
+        return Err(Stop::Move(Why::Heavy));
     }
     Ok(())
 }

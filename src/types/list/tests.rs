@@ -283,7 +283,7 @@ fn big_edits_are_written_anew() {
 
 #[test]
 fn trimming_writes_as_little_as_it_can() {
-    let light = Env::LIGHT_ROWS as u64;
+    let light = Env::IO_THREAD_MAX_ROWS as u64;
     let row_bytes = ROW_BYTES + rows::collection(0, 0, KEY, 1).len();
     let affordable = (MAX_EDIT_BYTES / row_bytes) as u64;
     let cases = [
@@ -301,7 +301,7 @@ fn trimming_writes_as_little_as_it_can() {
         let before = version(&mut kit);
         let words = [b"LTRIM".to_vec(), KEY.to_vec(), number(kept.start), number(kept.end - 1)];
         assert_eq!(kit.words(words), "+OK");
-        assert_eq!(kit.offloaded, is_heavy, "{len} {kept:?}");
+        assert_eq!(kit.moved, is_heavy, "{len} {kept:?}");
         assert_eq!(version(&mut kit) != before, is_new, "{len} {kept:?}");
         model = model.drain(kept.start as usize..kept.end as usize).collect();
         assert!(stored(&mut kit) == model, "{len} {kept:?}");
@@ -311,7 +311,7 @@ fn trimming_writes_as_little_as_it_can() {
 #[test]
 fn much_leaves_the_io_thread() {
     let mut kit = open();
-    let light = Env::LIGHT_ROWS as u64;
+    let light = Env::IO_THREAD_MAX_ROWS as u64;
     fill(&mut kit, 3 * light);
     let last = 3 * light - 1;
     let lines = [
@@ -335,13 +335,13 @@ fn much_leaves_the_io_thread() {
     ];
     for (line, is_heavy) in lines {
         kit.run(&line);
-        assert_eq!(kit.offloaded, is_heavy, "{line}");
+        assert_eq!(kit.moved, is_heavy, "{line}");
     }
-    let values: Vec<Vec<u8>> = vec![vec![0; Env::LIGHT_BYTES / 16]; 17];
+    let values: Vec<Vec<u8>> = vec![vec![0; Env::IO_THREAD_MAX_BYTES / 16]; 17];
     kit.words([b"RPUSH".to_vec(), KEY.to_vec()].into_iter().chain(values));
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     kit.run("LRANGE key 0 -1");
-    assert!(!kit.offloaded, "one step is read before its size is known");
+    assert!(!kit.moved, "one step is read before its size is known");
 }
 
 /// Places of rows that a queue has left behind are never looked at, only those of its elements.

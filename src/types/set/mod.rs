@@ -30,7 +30,7 @@ pub fn add<'a>(
     key: &[u8],
     members: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Result<u64> {
-    cx.env.light_or_offload(members.len(), Env::LIGHT_ROWS)?;
+    cx.env.move_if_heavy(members.len(), Env::IO_THREAD_MAX_ROWS)?;
     let mut all = Collection::open_or_create(cx, key, KIND)?;
     let before = all.size();
     for member in members {
@@ -97,7 +97,7 @@ pub fn has_each<'a>(
     members: impl ExactSizeIterator<Item = &'a [u8]>,
     each: &mut dyn FnMut(bool),
 ) -> Result<()> {
-    cx.env().light_or_offload(members.len(), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(members.len(), Env::IO_THREAD_MAX_ROWS)?;
     match find(cx, key)? {
         Some(mut all) => all.get_each(cx, members, &mut |found| each(found.is_some())),
         None => {

@@ -79,7 +79,7 @@ pub fn sort(cx: &mut impl View, key: &[u8], request: &Request<'_>, values: usize
             let all = Collection::of(cx, found, kind)?.ok_or(Error::NoSuchKey)?;
             (Source::Rows(rows(&all, &request)), all.size())
         }
-        _ => return Err(Error::WrongType),
+        _ => return Err(Error::WrongType.into()),
     };
     let ranks = request.ranks(len);
     let reads = match request.by {
@@ -88,7 +88,7 @@ pub fn sort(cx: &mut impl View, key: &[u8], request: &Request<'_>, values: usize
         By::Pattern(_) => len.saturating_mul(2),
     };
     let reads = reads.saturating_add((ranks.end - ranks.start).saturating_mul(values as u64));
-    cx.env().light_or_offload(usize::try_from(reads).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(usize::try_from(reads).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)?;
     match request.by {
         By::Nothing => source.part(cx, ranks, request.descending),
         By::Element | By::Pattern(_) => sorted(cx, source, &request, ranks),
@@ -142,7 +142,7 @@ fn weight(value: Option<&[u8]>, alpha: bool) -> Result<Weight<'_>> {
         None if alpha => Ok(Weight::Missing),
         Some(text) => double::parse_weight(text)
             .map(Weight::Score)
-            .ok_or(Error::reply("ERR One or more scores can't be converted into double")),
+            .ok_or(Error::reply("ERR One or more scores can't be converted into double").into()),
         None => Ok(Weight::Score(0.0)),
     }
 }

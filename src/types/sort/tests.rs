@@ -8,7 +8,7 @@ fn numbers(command: &str, key: &str, count: usize) -> Vec<String> {
 #[test]
 fn much_is_sorted_on_a_worker() {
     let mut kit = Kit::new();
-    let light = Env::LIGHT_ROWS;
+    let light = Env::IO_THREAD_MAX_ROWS;
     kit.words(numbers("RPUSH", "light", light));
     kit.words(numbers("RPUSH", "half", light / 2));
     kit.words(numbers("RPUSH", "heavy", light + 1));
@@ -25,7 +25,7 @@ fn much_is_sorted_on_a_worker() {
         ("SORT half BY nosort GET w* GET #", true),
     ] {
         kit.run(line);
-        assert_eq!(kit.offloaded, is_heavy, "{line}");
+        assert_eq!(kit.moved, is_heavy, "{line}");
     }
     assert_eq!(kit.run("LLEN to | LINDEX to 0 | LINDEX to -1"), ":1000 | \"999\" | \"0\"");
 }

@@ -96,7 +96,7 @@ impl<'k> Draft<'k> {
 
     /// Overwrites bytes of the string, which must be long enough.
     pub fn write(&mut self, cx: &mut WriteCx<'_>, at: u64, bytes: &[u8]) -> Result<()> {
-        cx.env.light_or_offload(bytes.len(), Env::LIGHT_BYTES)?;
+        cx.env.move_if_heavy(bytes.len(), Env::IO_THREAD_MAX_BYTES)?;
         if let Form::Inline(span) = self.form {
             copy_to(cx, span.behind(at as usize), bytes);
             self.changed = true;

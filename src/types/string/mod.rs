@@ -66,8 +66,10 @@ impl Value {
                 Ok(Span { start: span.start + range.start as usize, len })
             }
             Value::Pieces(pieces) => {
-                cx.env()
-                    .light_or_offload((range.end.saturating_sub(range.start)) as usize, Env::LIGHT_BYTES)?;
+                cx.env().move_if_heavy(
+                    (range.end.saturating_sub(range.start)) as usize,
+                    Env::IO_THREAD_MAX_BYTES,
+                )?;
                 let mut arena = std::mem::take(cx.arena());
                 let start = arena.len();
                 let read = pieces.read_into(cx, range, &mut arena);
@@ -117,7 +119,7 @@ pub fn set(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: 
         let header = Header { kind: KIND, expire_at_ms, body: Body::Inline };
         return entry::store(cx, found, &header, &[value]);
     }
-    cx.env.light_or_offload(value.len(), Env::LIGHT_BYTES)?;
+    cx.env.move_if_heavy(value.len(), Env::IO_THREAD_MAX_BYTES)?;
     let pieces = Pieces::new(found, cx.new_version()?, value.len() as u64);
     for (number, bytes) in (0..).zip(value.chunks(PIECE_LEN)) {
         cx.put(DATA, &pieces.row(number), &[bytes]);
@@ -183,7 +185,7 @@ pub fn overwrite(cx: &mut WriteCx<'_>, key: &[u8], at: u64, bytes: &[u8]) -> Res
 fn admitted_len(env: &Env<'_>, len: u64, more: usize) -> Result<u64> {
     len.checked_add(more as u64)
         .filter(|total| *total <= env.limits.max_string_len as u64)
-        .ok_or(Error::StringTooLong)
+        .ok_or(Error::StringTooLong.into())
 }
 
 /// Adds to the number that the string spells and returns the sum.
@@ -192,7 +194,7 @@ pub fn increment(cx: &mut WriteCx<'_>, key: &[u8], by: i64) -> Result<i64> {
     let before = match value(&found)? {
         None => 0,
         Some(Value::Inline(span)) => number::parse_i64(cx.bytes(span)).ok_or(Error::NotInteger)?,
-        Some(Value::Pieces(_)) => return Err(Error::NotInteger),
+        Some(Value::Pieces(_)) => return Err(Error::NotInteger.into()),
     };
     let after = before.checked_add(by).ok_or(Error::reply("ERR increment or decrement would overflow"))?;
     set(cx, &found, itoa::Buffer::new().format(after).as_bytes(), found.expire_at_ms())?;
@@ -208,7 +210,7 @@ pub fn increment_float(cx: &mut WriteCx<'_>, key: &[u8], by: &[u8]) -> Result<Ve
             let span = value.read(cx)?;
             Extended::parse(cx.bytes(span)).ok_or(Error::NotFloat)?
         }
-        Some(_) => return Err(Error::NotFloat),
+        Some(_) => return Err(Error::NotFloat.into()),
     };
     let by = Extended::parse(by).ok_or(Error::NotFloat)?;
     let sum = before.plus(by).map_err(|_| Error::reply("ERR increment would produce NaN or Infinity"))?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::keyspace::{Entry, Env, View, entry};
 
 /// Up to this many pieces are read by their keys, more by a scan.
-const POINT_READS: u64 = (Env::LIGHT_BYTES / PIECE_LEN) as u64;
+const POINT_READS: u64 = (Env::IO_THREAD_MAX_BYTES / PIECE_LEN) as u64;
 
 const PIECE: u64 = PIECE_LEN as u64;
 
@@ -25,7 +25,7 @@ pub struct Pieces {
 
 /// The piece that a byte lies in.
 pub fn number(at: u64) -> Result<u32> {
-    u32::try_from(at / PIECE).map_err(|_| Error::StringTooLong)
+    u32::try_from(at / PIECE).map_err(|_| Error::StringTooLong.into())
 }
 
 impl Pieces {
@@ -73,7 +73,7 @@ impl Pieces {
         }
         let end = match last.checked_add(1) {
             Some(next) => self.row(next),
-            None => return Err(Error::StringTooLong),
+            None => return Err(Error::StringTooLong.into()),
         };
         let mut malformed = None;
         cx.scan_each(DATA, &self.row(first), &end, usize::MAX, &mut |row, bytes| match piece_number(row) {

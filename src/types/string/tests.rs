@@ -45,7 +45,7 @@ fn a_string_leaves_its_metadata_row_above_the_limit() {
 fn what_lies_between_is_not_written() {
     let mut kit = Kit::new();
     assert_eq!(kit.run("SET k abc | SETRANGE k 536870911 z | STRLEN k"), "+OK | :536870912 | :536870912");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     let last = (536_870_912 / PIECE_LEN - 1) as u32;
     assert_eq!(pieces(&mut kit, b"k"), [(0, 3), (last, PIECE_LEN)]);
     assert_eq!(kit.run("GETRANGE k 1 4 | GETRANGE k -2 -1"), r#""bc\x00\x00" | "\x00z""#);
@@ -98,15 +98,15 @@ fn long_values_go_to_a_worker() {
     let mut kit = Kit::new();
     let long = filled(300_000);
     kit.words([b"SET", b"k".as_slice(), &long]);
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     kit.run("STRLEN k");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     kit.run("GETRANGE k 0 100");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     kit.run("APPEND k x");
-    assert!(!kit.offloaded);
+    assert!(!kit.moved);
     kit.run("GET k");
-    assert!(kit.offloaded);
+    assert!(kit.moved);
     assert_eq!(
         kit.run("BITOP NOT d k | BITOP XOR e d k | STRLEN e | BITPOS e 0"),
         ":300001 | :300001 | :300001 | :2400008"

@@ -55,7 +55,7 @@ impl<'k> Input<'k> {
         let rows = match found.live().map(|meta| meta.header.kind) {
             None => None,
             Some(kind @ (set::KIND | KIND)) => Collection::of(cx, found, kind)?,
-            Some(_) => return Err(Error::WrongType),
+            Some(_) => return Err(Error::WrongType.into()),
         };
         Ok(Input { rows, weight: 1.0 })
     }
@@ -158,7 +158,7 @@ fn by_size(inputs: &mut [Input<'_>]) {
 /// Members of any input.
 pub fn union<'k>(env: &Env<'_>, mut inputs: Vec<Input<'k>>, aggregate: Aggregate) -> Result<Members<'k>> {
     let rows = inputs.iter().map(Input::size).fold(0, u64::saturating_add);
-    env.light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
+    env.move_if_heavy(usize::try_from(rows).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)?;
     by_size(&mut inputs);
     let (walks, kinds) = inputs
         .iter()
@@ -234,7 +234,7 @@ impl Sieve<'_> {
             // A difference leaves scores as they are.
             let mut total = if self.aggregate.is_some() { not_nan(self.weight * score) } else { score };
             *touched += 1;
-            cx.env().light_or_offload(*touched, Env::LIGHT_ROWS)?;
+            cx.env().move_if_heavy(*touched, Env::IO_THREAD_MAX_ROWS)?;
             for (other, weight) in &mut self.others {
                 *touched += 1;
                 match (other.find(cx, sub)?, self.aggregate) {

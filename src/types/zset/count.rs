@@ -81,7 +81,7 @@ impl SortedSet<'_> {
             if outside.has_ended() {
                 return Ok(self.size().saturating_sub(outside.rows));
             }
-            cx.env().light_or_offload(touched, Env::LIGHT_ROWS)?;
+            cx.env().move_if_heavy(touched, Env::IO_THREAD_MAX_ROWS)?;
             outside.step(cx, step)?;
             inside.step(cx, step)?;
             touched += 2 * step;

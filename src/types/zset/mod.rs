@@ -128,7 +128,7 @@ impl SortedSet<'_> {
         }
         let after = if rule.adds { before + score } else { score };
         if after.is_nan() {
-            return Err(Error::reply("ERR resulting score is not a number (NaN)"));
+            return Err(Error::reply("ERR resulting score is not a number (NaN)").into());
         }
         if rule.if_less && after >= before || rule.if_greater && after <= before {
             return Ok(Added::Refused);

@@ -8,7 +8,7 @@ use super::{Kept, Scored, SortedSet};
 use crate::encoding::SCORE;
 use crate::encoding::rows::{RowKey, collection_end};
 use crate::encoding::zset::{ordered, read_score};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop, Why};
 use crate::keyspace::{Env, Place, View};
 use crate::types::collection::{Element, Walk};
 
@@ -329,7 +329,7 @@ impl SortedSet<'_> {
     ) -> Result<()> {
         let whole = self.whole();
         let light = |rows: u64| {
-            cx.env().light_or_offload(usize::try_from(rows).unwrap_or(usize::MAX), Env::LIGHT_ROWS)
+            cx.env().move_if_heavy(usize::try_from(rows).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)
         };
         let other = ranks.mirrored(self.size());
         let nearer = ranks.first.min(other.first);
@@ -379,7 +379,7 @@ impl SortedSet<'_> {
             left -= 1;
             ControlFlow::Continue(())
         })?;
-        found.ok_or(Error::Damaged("a sorted set has fewer members than its size"))
+        found.ok_or(Error::Damaged("a sorted set has fewer members than its size").into())
     }
 
     /// The members of an interval in bounded steps.
@@ -403,7 +403,7 @@ pub(super) struct Budget {
 
 impl Budget {
     pub fn new(env: &Env<'_>) -> Budget {
-        let left = if env.place == Place::IoThread { Env::LIGHT_ROWS } else { usize::MAX };
+        let left = if env.place == Place::IoThread { Env::IO_THREAD_MAX_ROWS } else { usize::MAX };
         Budget { left, is_over: false }
     }
 
@@ -417,6 +417,6 @@ impl Budget {
     }
 
     pub fn finish(&self) -> Result<()> {
-        if self.is_over { Err(Error::Offload) } else { Ok(()) }
+        if self.is_over { Err(Stop::Move(Why::Heavy)) } else { Ok(()) }
     }
 }

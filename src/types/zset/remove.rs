@@ -20,7 +20,7 @@ impl<'k> SortedSet<'k> {
     /// Removes the members of an interval; how many there were. The set is to be saved.
     pub fn remove_interval(&mut self, cx: &mut WriteCx<'_>, interval: &Interval) -> Result<u64> {
         let mut few = Kept::default();
-        let enough = Env::LIGHT_ROWS as u64;
+        let enough = Env::IO_THREAD_MAX_ROWS as u64;
         self.visit(cx, interval, Direction::Forward, (0, enough), &mut |scored| few.push(scored))?;
         if (few.len() as u64) < enough {
             self.remove_kept(cx, &few);
@@ -37,13 +37,13 @@ impl<'k> SortedSet<'k> {
             self.rows.resize(0);
             return Ok(());
         }
-        if ranks.len < Env::LIGHT_ROWS as u64 {
+        if ranks.len < Env::IO_THREAD_MAX_ROWS as u64 {
             let mut few = Kept::default();
             self.visit_ranks(cx, ranks, Direction::Forward, &mut |scored| few.push(scored))?;
             self.remove_kept(cx, &few);
             return Ok(());
         }
-        cx.env.light_or_offload(usize::MAX, Env::LIGHT_ROWS)?;
+        cx.env.move_if_heavy(usize::MAX, Env::IO_THREAD_MAX_ROWS)?;
         let interval = self.by_rank(cx, ranks)?;
         self.remove_counted(cx, &interval, ranks.len)
     }
@@ -53,7 +53,7 @@ impl<'k> SortedSet<'k> {
         let ranks = Ranks { first: 0, len: count.min(self.size()) };
         let mut popped = Kept::default();
         self.visit_ranks(cx, ranks, from, &mut |scored| popped.push(scored))?;
-        if ranks.len < Env::LIGHT_ROWS as u64 {
+        if ranks.len < Env::IO_THREAD_MAX_ROWS as u64 {
             self.remove_kept(cx, &popped);
         } else if from == Direction::Forward {
             self.remove_ranks(cx, ranks)?;
@@ -76,7 +76,7 @@ impl<'k> SortedSet<'k> {
     }
 
     fn remove_counted(&mut self, cx: &mut WriteCx<'_>, interval: &Interval, count: u64) -> Result<()> {
-        cx.env.light_or_offload(usize::try_from(count).unwrap_or(usize::MAX), Env::LIGHT_ROWS)?;
+        cx.env.move_if_heavy(usize::try_from(count).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)?;
         if count == self.size() {
             self.rows.resize(0);
             return Ok(());

@@ -27,7 +27,7 @@ impl Merge {
 
     pub fn next(&mut self, cx: &impl View) -> Result<Option<&[u8]>> {
         let Merge { sets, last } = self;
-        cx.env().light_or_offload(sets.walked(), Env::LIGHT_ROWS)?;
+        cx.env().move_if_heavy(sets.walked(), Env::IO_THREAD_MAX_ROWS)?;
         let Some((_, head)) = sets.peek(cx)? else { return Ok(None) };
         last.clear();
         last.extend_from_slice(head.sub);

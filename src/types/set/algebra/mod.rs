@@ -56,7 +56,7 @@ fn find<'k>(
     cx: &mut impl View,
     keys: impl ExactSizeIterator<Item = &'k [u8]> + Clone,
 ) -> Result<Vec<Option<Collection<'k>>>> {
-    cx.env().light_or_offload(keys.len(), Env::LIGHT_ROWS)?;
+    cx.env().move_if_heavy(keys.len(), Env::IO_THREAD_MAX_ROWS)?;
     let found = entry::find_each(cx, keys)?;
     let sets = found.into_iter().map(|mut found| {
         entry::meet(cx, &mut found)?;
@@ -189,7 +189,7 @@ impl<'k> Members<'k> {
 
     /// To be asked before the whole result is read: much work leaves the I/O thread.
     pub fn light(&self, env: &Env<'_>) -> Result<()> {
-        env.light_or_offload(usize::try_from(self.work).unwrap_or(usize::MAX), Env::LIGHT_ROWS)
+        env.move_if_heavy(usize::try_from(self.work).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_ROWS)
     }
 
     /// The next member's sub-key. Leaves the I/O thread too where it has become much work to find it.

@@ -81,7 +81,7 @@ impl<'k> Sieve<'k> {
     /// Takes the next step and puts it through the others.
     fn fill(&mut self, cx: &impl View) -> Result<()> {
         let walked = usize::try_from(self.walked).unwrap_or(usize::MAX);
-        cx.env().light_or_offload(walked, Env::LIGHT_ROWS)?;
+        cx.env().move_if_heavy(walked, Env::IO_THREAD_MAX_ROWS)?;
         self.at = 0;
         self.step.clear();
         self.ended = self.walk.peek(cx)?.is_none();
