@@ -81,7 +81,8 @@ impl Collector {
     fn note(&mut self, executor: &mut Executor, turns: u32) {
         self.unnoted += 1;
         let dead = executor.node.keyspace.garbage.rows.count();
-        if self.unnoted < turns || dead == self.noted {
+        let owns = executor.node.keyspace.shared.owns(Duty::Garbage);
+        if self.unnoted < turns || dead == self.noted || !owns {
             return;
         }
         (self.noted, self.unnoted) = (dead, 0);
