@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::hash::{RowHash, prefetch_line, prefetch_row};
-use super::parted::{Parted, Place};
+use super::linear_hash::{LinearHashTable, Place};
 use crate::Range;
 
 /// A bucket at the usual fill, and what the allocator adds to the bytes.
@@ -48,7 +48,7 @@ impl Entry {
 /// One shard's clean rows: many, if a large group is among them. The clock goes over the table's buckets.
 #[derive(Default)]
 pub struct CachePart {
-    entries: Parted<Entry>,
+    entries: LinearHashTable<Entry>,
     hand: Place,
 }
 
@@ -114,18 +114,18 @@ impl CachePart {
         Some(entry.value())
     }
 
-    /// Brings what a search for this hash comes to first closer.
+    /// Prefetches the entry at which a search for this hash begins.
     #[inline]
-    pub fn expect(&self, key_hash: u64) {
+    pub fn prefetch_slot(&self, key_hash: u64) {
         let _none = self.entries.find(key_hash, |entry| {
             prefetch_line(entry);
             false
         });
     }
 
-    /// Brings the row of this hash closer, if one seems to be here.
+    /// Prefetches the row of this hash, if there seems to be one.
     #[inline]
-    pub fn prefetch(&self, key_hash: u64) {
+    pub fn prefetch_row(&self, key_hash: u64) {
         if let Some(entry) = self.entries.find(key_hash, |entry| entry.hash == key_hash) {
             prefetch_row(&entry.bytes);
         }
@@ -178,8 +178,8 @@ impl CachePart {
             {
                 budget.used.fetch_sub(found.remove().size(), Ordering::Relaxed);
             }
-            if next.is_in_another_part(at) {
-                self.entries.give_back(at, |entry| entry.hash);
+            if next.is_in_another_partition(at) {
+                self.entries.shrink(at, |entry| entry.hash);
             }
         }
         false

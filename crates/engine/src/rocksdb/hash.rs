@@ -38,12 +38,12 @@ impl Hasher {
 
     #[inline]
     pub fn row(&self, def: &SpaceDef, space: Space, key: &[u8]) -> RowHash {
-        let (group, rest) = key.split_at_checked((def.group_len)(key)).unwrap_or((key, &[]));
+        let (group, suffix) = key.split_at_checked((def.group_len)(key)).unwrap_or((key, &[]));
         let group_hash = self.group(space, group);
-        let rest_hash = rapidhash_v3_micro_inline::<true, false>(rest, &self.secrets);
+        let suffix_hash = rapidhash_v3_micro_inline::<true, false>(suffix, &self.secrets);
         RowHash {
             group: group_hash,
-            key: fold(group_hash ^ rest_hash, 0xd6e8_feb8_6659_fd93),
+            key: fold(group_hash ^ suffix_hash, 0xd6e8_feb8_6659_fd93),
             group_len: group.len(),
             groups: def.groups,
         }
@@ -56,7 +56,7 @@ fn fold(a: u64, b: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// Asks the processor for what is at a place ahead of its use.
+/// Prefetches a cache line.
 #[inline(always)]
 pub fn prefetch_line<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -68,7 +68,7 @@ pub fn prefetch_line<T>(place: *const T) {
     let _ = place;
 }
 
-/// As [`prefetch_line`] for a row: more often than not it is longer than a cache line, so the next one is asked for too.
+/// As [`prefetch_line`] for a row: more often than not it is longer than a cache line, so the next one is prefetched too.
 #[inline(always)]
 pub fn prefetch_row(bytes: &[u8]) {
     prefetch_line(bytes.as_ptr());

@@ -13,10 +13,10 @@ mod files;
 mod freeze;
 mod gate;
 mod hash;
+mod linear_hash;
 mod log;
 mod open;
 mod ordered;
-mod parted;
 mod read;
 mod scan;
 mod shard;
@@ -58,7 +58,7 @@ use crate::{
 
 /// Rows applied under one hold of a shard's lock.
 const ROWS_PER_HOLD: usize = 64;
-/// Rows of a commit or a read of many that are asked for ahead of their use.
+/// How many rows ahead a commit, or a read of many rows, prefetches.
 const LOOK_AHEAD: usize = 16;
 /// Random picks of a transaction that meet what it deleted itself. Few only when all but a hundredth of the group is deleted:
 /// the way around them is a walk over the group.
@@ -164,15 +164,15 @@ impl Inner {
             rows = others;
             let mut shard = self.shards.write(index)?;
             if together > 1 {
-                these.iter().take(LOOK_AHEAD).for_each(|row| shard.active.expect(row.hash.key));
+                these.iter().take(LOOK_AHEAD).for_each(|row| shard.active.prefetch_slot(row.hash.key));
             }
             for (place, tx_row) in these.iter().enumerate() {
-                // What the search for a later row begins with, and the one it finds, are on their way by then.
+                // A later row is prefetched in two steps: the slot at which the search begins, then the row.
                 if let Some(later) = these.get(place + LOOK_AHEAD) {
-                    shard.active.expect(later.hash.key);
+                    shard.active.prefetch_slot(later.hash.key);
                 }
                 if let Some(later) = these.get(place + LOOK_AHEAD / 2) {
-                    shard.active.prefetch(later.hash.key);
+                    shard.active.prefetch_row(later.hash.key);
                 }
                 if let Some(row) = buffer.row(tx_row) {
                     grown += shard.active.set(row.space, row.key, &tx_row.hash, row.value);
@@ -181,7 +181,7 @@ impl Inner {
                     }
                 }
             }
-            self.shards.point_to_active(index, &shard);
+            self.shards.update_active_slots(index, &shard);
         }
         if grown > 0 {
             let active = self.active_bytes.fetch_add(grown, Ordering::Relaxed) + grown;
@@ -278,14 +278,14 @@ impl Engine for RocksEngine {
     fn hint_row(&self, space: Space, key: &[u8]) -> Hint {
         let Ok(def) = self.inner.def(space) else { return Hint::default() };
         let hash = self.inner.hasher.row(def, space, key);
-        self.inner.shards.expect(hash.group, hash.key);
+        self.inner.shards.prefetch_slot(hash.group, hash.key);
         Hint(Hinted::Row(hash))
     }
 
     #[inline]
     fn hint_group(&self, space: Space, group: &[u8]) -> Hint {
         let hash = self.inner.hasher.group(space, group);
-        self.inner.shards.expect_group(hash);
+        self.inner.shards.prefetch_group_slot(hash);
         Hint(Hinted::Group(hash))
     }
 
@@ -296,8 +296,8 @@ impl Engine for RocksEngine {
             let shard = first.shard();
             let together = 1 + others.iter().take_while(|Hint(other)| other.shard() == shard).count();
             match first {
-                Hinted::Row(hash) if together == 1 => self.inner.shards.prefetch(hash),
-                _ => self.inner.shards.prefetch_all(left.get(..together).unwrap_or(left)),
+                Hinted::Row(hash) if together == 1 => self.inner.shards.prefetch_row(hash),
+                _ => self.inner.shards.prefetch_rows(left.get(..together).unwrap_or(left)),
             }
             left = left.get(together..).unwrap_or_default();
         }
@@ -514,7 +514,7 @@ impl Write for RocksWrite<'_> {
         if let Ok(def) = self.inner.def(space) {
             let hash = self.inner.hasher.row(def, space, key);
             // Of what is picked at random nobody could know before; the commit comes to it soon.
-            self.inner.shards.expect(hash.group, hash.key);
+            self.inner.shards.prefetch_slot(hash.group, hash.key);
             self.buffer.set(space.0, key, hash, None);
         }
     }

@@ -89,7 +89,7 @@ impl Inner {
         own: Option<&TxBuffer>,
         each: &mut dyn FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        // Without waiting nothing may be told before all of it is known to be resident.
+        // Without waiting nothing may be shown before all of it is known to be resident.
         let step = if wait == Wait::Never { keys.len().max(1) } else { KEYS_PER_STEP };
         let mut bytes = Vec::new();
         for (number, part) in keys.chunks(step).enumerate() {
@@ -117,15 +117,15 @@ impl Inner {
         let hashes: SmallVec<[RowHash; LOOK_AHEAD]> =
             keys.iter().map(|key| self.hasher.row(def, space, key)).collect();
         if hashes.len() > 1 {
-            hashes.iter().take(LOOK_AHEAD).for_each(|hash| self.shards.expect(hash.group, hash.key));
+            hashes.iter().take(LOOK_AHEAD).for_each(|hash| self.shards.prefetch_slot(hash.group, hash.key));
         }
         for (index, (key, hash)) in keys.iter().zip(&hashes).enumerate() {
-            // What the search for a later row begins with, and the one it finds, are on their way by then.
+            // A later row is prefetched in two steps: the slot at which the search begins, then the row.
             if let Some(later) = hashes.get(index + LOOK_AHEAD) {
-                self.shards.expect(later.group, later.key);
+                self.shards.prefetch_slot(later.group, later.key);
             }
             if let Some(later) = hashes.get(index + LOOK_AHEAD / 2) {
-                self.shards.prefetch(later);
+                self.shards.prefetch_row(later);
             }
             let start = bytes.len();
             let known = match own.and_then(|own| own.get(space.0, key, hash)) {

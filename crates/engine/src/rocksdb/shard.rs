@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
 use super::hash::{RowHash, SHARDS, shard_of};
-use super::parted::Place;
+use super::linear_hash::Place;
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
@@ -79,11 +79,11 @@ impl Shard {
         if hash.groups == Groups::Kept { self.wholes.get(space, key, hash) } else { None }
     }
 
-    /// Brings a row closer if it is dirty or its group is whole; false where it seems to be neither.
+    /// Prefetches a row if it is dirty or its group is cached; false where it seems to be neither.
     #[inline]
-    fn prefetch_dirty_or_whole(&self, hash: &RowHash) -> bool {
-        self.active.prefetch(hash.key)
-            || self.frozen.iter().any(|table| table.prefetch(hash.key))
+    fn prefetch_dirty_or_cached(&self, hash: &RowHash) -> bool {
+        self.active.prefetch_row(hash.key)
+            || self.frozen.iter().any(|table| table.prefetch_row(hash.key))
             || (hash.groups == Groups::Kept && self.wholes.prefetch(hash.group))
     }
 
@@ -135,26 +135,25 @@ impl Shard {
 
 pub type Rehash<'r> = dyn Fn(u8, &[u8]) -> RowHash + 'r;
 
-/// A shard, and beside its lock, on the same cache line, what can be known without it.
+/// A shard. What is read without its lock stands on the same cache line.
 #[derive(Default)]
 #[repr(C)]
 struct Guarded {
-    active: Sign,
-    newest_frozen: Sign,
+    active: SlotsAddress,
+    newest_frozen: SlotsAddress,
     lock: RwLock<Shard>,
 }
 
-/// Where the slots of a table are, or were a moment ago: for asking for memory ahead of its use, which needs neither a lock
-/// nor to be right.
+/// Where the slots of a table are, or were a moment ago. It is only prefetched from, which needs no lock and may be out of date.
 #[derive(Default)]
-struct Sign {
+struct SlotsAddress {
     start: AtomicUsize,
     places: AtomicUsize,
 }
 
-impl Sign {
+impl SlotsAddress {
     #[inline]
-    fn point_to(&self, table: Option<&Table>) {
+    fn set(&self, table: Option<&Table>) {
         let (start, places) = table.map_or((0, 0), Table::slots_at);
         if self.start.load(Ordering::Relaxed) != start || self.places.load(Ordering::Relaxed) != places {
             self.start.store(start, Ordering::Relaxed);
@@ -163,9 +162,9 @@ impl Sign {
     }
 
     #[inline]
-    fn expect(&self, key_hash: u64) {
+    fn prefetch_slot(&self, key_hash: u64) {
         let (start, places) = (self.start.load(Ordering::Relaxed), self.places.load(Ordering::Relaxed));
-        Table::expect_at((start, places), key_hash);
+        Table::prefetch_slot_at((start, places), key_hash);
     }
 }
 
@@ -192,40 +191,42 @@ impl Shards {
         Ok(self.lock(shard)?.read())
     }
 
-    /// Brings what a search for the row begins with closer. Takes no lock: one would wait for what was asked for before.
+    /// Prefetches the slots at which a search for a row begins. It takes no lock: an atomic instruction would wait until earlier
+    /// prefetches are complete.
     #[inline]
-    pub fn expect(&self, group_hash: u64, key_hash: u64) {
+    pub fn prefetch_slot(&self, group_hash: u64, key_hash: u64) {
         if let Some(guarded) = self.list.get(shard_of(group_hash)) {
-            guarded.active.expect(key_hash);
-            guarded.newest_frozen.expect(key_hash);
+            guarded.active.prefetch_slot(key_hash);
+            guarded.newest_frozen.prefetch_slot(key_hash);
         }
     }
 
     /// To be called where the active table of a shard may have grown.
     #[inline]
-    pub fn point_to_active(&self, index: usize, shard: &Shard) {
+    pub fn update_active_slots(&self, index: usize, shard: &Shard) {
         if let Some(guarded) = self.list.get(index) {
-            guarded.active.point_to(Some(&shard.active));
+            guarded.active.set(Some(&shard.active));
         }
     }
 
-    /// Brings a row closer if there seems to be one.
+    /// Prefetches a row if there seems to be one.
     #[inline]
-    pub fn prefetch(&self, hash: &RowHash) {
+    pub fn prefetch_row(&self, hash: &RowHash) {
         let lock = self.list.get(shard_of(hash.group));
         let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) else { return };
-        if !shard.prefetch_dirty_or_whole(hash) {
-            shard.cache.prefetch(hash.key);
+        if !shard.prefetch_dirty_or_cached(hash) {
+            shard.cache.prefetch_row(hash.key);
         }
     }
 
-    /// The same for what is in one shard. One hold of the lock serves all: each would wait for what was asked for before.
-    pub fn prefetch_all(&self, what: &[Hint]) {
+    /// The same for rows of one shard. The lock is taken once for all of them: each acquisition would wait until earlier prefetches
+    /// are complete (RPOP of a long list that has been written back: 1.5 us of CPU instead of 2.3).
+    pub fn prefetch_rows(&self, what: &[Hint]) {
         let index = what.first().and_then(|Hint(first)| first.shard());
         let guarded = index.and_then(|index| self.list.get(index));
         let Some(shard) = guarded.and_then(|guarded| guarded.lock.try_read()) else { return };
         for some in what.chunks(u64::BITS as usize) {
-            // Those of which only the clean rows may know.
+            // Those that only the row cache may hold.
             let mut clean = 0_u64;
             for (number, Hint(what)) in some.iter().enumerate() {
                 match what {
@@ -234,8 +235,8 @@ impl Shards {
                         shard.wholes.prefetch(*hash);
                     }
                     Hinted::Row(hash) => {
-                        if !shard.prefetch_dirty_or_whole(hash) {
-                            shard.cache.expect(hash.key);
+                        if !shard.prefetch_dirty_or_cached(hash) {
+                            shard.cache.prefetch_slot(hash.key);
                             clean |= 1 << number;
                         }
                     }
@@ -245,15 +246,15 @@ impl Shards {
                 if let Hinted::Row(hash) = what
                     && clean & 1 << number != 0
                 {
-                    shard.cache.prefetch(hash.key);
+                    shard.cache.prefetch_row(hash.key);
                 }
             }
         }
     }
 
-    /// Brings what a search for a group that is whole begins with closer.
+    /// Prefetches the entry at which a search for a cached group begins.
     #[inline]
-    pub fn expect_group(&self, hash: u64) {
+    pub fn prefetch_group_slot(&self, hash: u64) {
         let lock = self.list.get(shard_of(hash));
         if let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) {
             shard.wholes.expect(hash);
@@ -277,7 +278,7 @@ impl Shards {
                 }
                 shard.seals += 1;
                 let table = Arc::new(std::mem::take(&mut shard.active));
-                guarded.newest_frozen.point_to(Some(&table));
+                guarded.newest_frozen.set(Some(&table));
                 shard.frozen.insert(0, table.clone());
                 Some(table)
             })

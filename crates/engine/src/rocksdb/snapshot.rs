@@ -8,7 +8,7 @@ use rust_rocksdb::{DB, ReadOptions, SnapshotWithThreadMode};
 
 use super::Inner;
 use super::hash::Hasher;
-use super::scan::{self, Kept, Request, View};
+use super::scan::{self, IteratorPool, Request, View};
 use super::store::Store;
 use super::store::filter::SnapshotProbe;
 use super::table::rows::Rows;
@@ -21,7 +21,7 @@ const SEALED_BEFORE_WAKING: usize = 8;
 /// Exactly the commits that were complete when it was taken.
 pub struct RocksSnapshot {
     /// Before the database that its iterators read.
-    kept: Kept,
+    iterators: IteratorPool,
     shared: Arc<Shared>,
 }
 
@@ -85,7 +85,7 @@ impl Inner {
             Arc::new(Shared { sorted, sets, hasher: self.hasher.clone(), spaces: self.spaces, options });
         let weak: Weak<dyn SnapshotProbe> = Arc::downgrade(&(shared.clone() as Arc<dyn SnapshotProbe>));
         self.store.filter().add_snapshot(weak);
-        Ok(RocksSnapshot { kept: Kept::default(), shared })
+        Ok(RocksSnapshot { iterators: IteratorPool::default(), shared })
     }
 }
 
@@ -154,7 +154,7 @@ impl Read for RocksSnapshot {
                 options
             },
             wait: Wait::Allowed,
-            kept: Some(&self.kept),
+            iterators: Some(&self.iterators),
         };
         scan::scan(&view, Request { space, range, direction, limit }, &Rows::default(), each)
     }

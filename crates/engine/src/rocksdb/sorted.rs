@@ -26,7 +26,7 @@ pub struct Sorted {
     /// A hash of the group.
     group: u64,
     /// The first bytes behind the group.
-    rest: u64,
+    suffix: u64,
     /// Tables of newer sets have smaller numbers.
     table: u32,
     at: RowAt,
@@ -91,15 +91,15 @@ impl<'a> SortedRows<'a> {
                 if abandoned.has(&row) {
                     continue;
                 }
-                let (group, rest) = row.key.split_at_checked(row.group_len).unwrap_or((row.key, &[]));
+                let (group, suffix) = row.key.split_at_checked(row.group_len).unwrap_or((row.key, &[]));
                 let hash = rapidhash::v3::rapidhash_v3(group);
                 if may_drop && row.value.is_none() {
                     let deleted = deleted.entry(hash).or_insert(Deleted { group, rows: 0, is_one: true });
                     deleted.rows += 1;
                     deleted.is_one &= deleted.group == group;
                 }
-                let (prefix, rest) = (first_bytes(row.key), first_bytes(rest));
-                rows.push(Sorted { prefix, group: hash, rest, table: number, at });
+                let (prefix, suffix) = (first_bytes(row.key), first_bytes(suffix));
+                rows.push(Sorted { prefix, group: hash, suffix, table: number, at });
             }
         }
         let mut spaces = std::mem::take(&mut sorted.spaces);
@@ -133,7 +133,7 @@ impl<'a> SortedRows<'a> {
         rows.sort_unstable_by(|a, b| {
             let first = a.prefix.cmp(&b.prefix);
             let is_decided = first != Ordering::Equal || a.group != b.group;
-            let first = if is_decided { first } else { a.rest.cmp(&b.rest) };
+            let first = if is_decided { first } else { a.suffix.cmp(&b.suffix) };
             first.then_with(|| self.by_key(a, b))
         });
         // Two groups may have the same hash, by accident or on purpose.
@@ -141,7 +141,9 @@ impl<'a> SortedRows<'a> {
             rows.sort_unstable_by(|a, b| self.by_key(a, b));
         }
         if has_older {
-            rows.dedup_by(|later, kept| later.rest == kept.rest && self.row(later).key == self.row(kept).key);
+            rows.dedup_by(|later, kept| {
+                later.suffix == kept.suffix && self.row(later).key == self.row(kept).key
+            });
         }
     }
 

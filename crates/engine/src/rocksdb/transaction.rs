@@ -281,7 +281,7 @@ impl TxBuffer {
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if !is_ordered {
-            out.settle(direction);
+            out.sort_and_dedup(direction);
         }
         (out, left > 0)
     }

@@ -36,12 +36,12 @@ struct Place {
 /// The rows of a buffer.
 #[derive(Clone)]
 pub struct Iter<'f> {
-    rest: &'f [u8],
+    bytes: &'f [u8],
 }
 
 impl<'f> Iter<'f> {
     pub fn over(bytes: &'f [u8]) -> Iter<'f> {
-        Iter { rest: bytes }
+        Iter { bytes }
     }
 }
 
@@ -50,21 +50,21 @@ impl<'f> Iterator for Iter<'f> {
 
     #[inline]
     fn next(&mut self) -> Option<(&'f [u8], &'f [u8])> {
-        let (lengths, rest) = self.rest.split_first_chunk::<LENGTHS>()?;
+        let (lengths, rest) = self.bytes.split_first_chunk::<LENGTHS>()?;
         let [a, b, c, d] = *lengths;
         let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([a, b])))?;
         let (value, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([c, d])))?;
-        self.rest = rest;
+        self.bytes = rest;
         Some((key, value))
     }
 }
 
 impl Few {
-    pub fn roomy() -> Few {
+    pub fn with_room() -> Few {
         Few { bytes: Vec::with_capacity(MOST_BYTES), rows: 0 }
     }
 
-    pub fn fit(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         self.bytes.shrink_to_fit();
     }
 
@@ -172,7 +172,7 @@ impl Few {
 
     /// Copies rows as they stand; how many, and whether that is all of the part.
     pub fn copy(&self, part: &Part<'_>, out: &mut Vec<u8>) -> (usize, bool) {
-        let at = |rows: &Iter<'_>| self.bytes.len() - rows.rest.len();
+        let at = |rows: &Iter<'_>| self.bytes.len() - rows.bytes.len();
         let mut rows = self.rows();
         let mut begin = 0;
         while rows.next().is_some_and(|(key, _)| is_before(key, part.start)) {

@@ -1,14 +1,14 @@
-//! Keys of one group in order, each with some bytes: the rows of a group that is whole, or the addresses of the dirty
-//! rows of one that is scanned.
+//! Keys of one group in order, each with some bytes: the rows of a cached group, or the addresses of the dirty rows
+//! of one that is scanned.
 
+mod copied;
 mod few;
 mod leaves;
-mod taken;
 
+pub use self::copied::CopiedRows;
 use self::few::Few;
 use self::leaves::Leaves;
 pub use self::leaves::head_of;
-pub use self::taken::Taken;
 use super::hash::prefetch_line;
 use crate::Direction;
 
@@ -39,14 +39,15 @@ pub struct Part<'a> {
 }
 
 impl Ordered {
-    /// For rows that come at once: they have room without being moved. [`Ordered::fit`] gives back what they did not need.
-    pub fn roomy() -> Ordered {
-        Ordered { form: Form::Few(Few::roomy()) }
+    /// With room for the rows of a small group, so that adding them does not reallocate. [`Ordered::shrink_to_fit`] frees what was
+    /// not needed.
+    pub fn with_room() -> Ordered {
+        Ordered { form: Form::Few(Few::with_room()) }
     }
 
-    pub fn fit(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         if let Form::Few(rows) = &mut self.form {
-            rows.fit();
+            rows.shrink_to_fit();
         }
     }
 
@@ -64,7 +65,7 @@ impl Ordered {
         }
     }
 
-    /// Brings what a search begins with closer.
+    /// Prefetches what a search reads first.
     #[inline]
     pub fn prefetch(&self) {
         match &self.form {
@@ -111,7 +112,7 @@ impl Ordered {
     }
 
     /// Copies one row out, each with the same chance; false where that did not come about.
-    pub fn copy_any(&self, draw: &mut dyn FnMut() -> u64, out: &mut Taken) -> bool {
+    pub fn copy_any(&self, draw: &mut dyn FnMut() -> u64, out: &mut CopiedRows) -> bool {
         let show = &mut |key: &[u8], value: &[u8]| out.rows.push_value(key, value);
         match &self.form {
             Form::Few(rows) => {
@@ -123,7 +124,13 @@ impl Ordered {
     }
 
     /// Copies the row of this rank out; if there is none before the end, how many there are.
-    pub fn copy_nth(&self, start: &[u8], end: Option<&[u8]>, rank: usize, out: &mut Taken) -> Option<usize> {
+    pub fn copy_nth(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        rank: usize,
+        out: &mut CopiedRows,
+    ) -> Option<usize> {
         let show = &mut |key: &[u8], value: &[u8]| out.rows.push_value(key, value);
         match &self.form {
             Form::Few(rows) => rows.show_nth(start, end, rank, show),
@@ -132,10 +139,10 @@ impl Ordered {
     }
 
     /// Copies rows out until enough is copied; true when that is all of the part.
-    pub fn copy(&self, part: &Part<'_>, out: &mut Taken) -> bool {
+    pub fn copy(&self, part: &Part<'_>, out: &mut CopiedRows) -> bool {
         if let (Form::Few(rows), Direction::Forward) = (&self.form, part.direction) {
-            let (taken, is_all) = rows.copy(part, &mut out.packed);
-            out.packed_rows += taken;
+            let (copied, is_all) = rows.copy(part, &mut out.packed);
+            out.packed_rows += copied;
             return is_all;
         }
         let (mut rows_left, mut bytes_left) = (part.max_rows, part.max_bytes);
@@ -184,25 +191,25 @@ mod tests {
         }
     }
 
-    fn told(taken: &mut Taken) -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn told(copied: &mut CopiedRows) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut list = Vec::new();
-        let all = taken.tell(&mut |key, value| {
+        let all = copied.for_each(&mut |key, value| {
             list.push((key.strip_prefix(b"g").unwrap().to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         });
         assert!(all.is_continue());
-        assert_eq!(list.len(), taken.len());
+        assert_eq!(list.len(), copied.len());
         if let Some((last, _)) = list.last() {
-            assert_eq!(taken.last_key(), [b"g", &**last].concat());
+            assert_eq!(copied.last_key(), [b"g", &**last].concat());
         }
         list
     }
 
     fn copied(ordered: &Ordered, part: &Part<'_>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
-        let mut taken = Taken::default();
-        taken.begin(b"g");
-        let is_all = ordered.copy(part, &mut taken);
-        (told(&mut taken), is_all)
+        let mut copied = CopiedRows::default();
+        copied.begin(b"g");
+        let is_all = ordered.copy(part, &mut copied);
+        (told(&mut copied), is_all)
     }
 
     #[test]
@@ -243,7 +250,7 @@ mod tests {
                 .collect();
             // Now and then one that no row has.
             let rank = if random.below(8) == 0 { usize::MAX } else { random.below(most) };
-            let mut row = Taken::default();
+            let mut row = CopiedRows::default();
             row.begin(b"g");
             let outcome = ordered.copy_nth(&start, end, rank, &mut row);
             let wanted = within.get(rank);

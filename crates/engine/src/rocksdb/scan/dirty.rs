@@ -34,9 +34,9 @@ pub type Bound = Option<Vec<u8>>;
 
 /// Where dirty rows are.
 pub trait Tables {
-    /// Copies rows of one group out, unsettled.
+    /// Copies rows of one group out, unsorted.
     fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound>;
-    /// Copies rows of a space out, whatever their groups, settled.
+    /// Copies rows of a space out, whatever their groups, sorted.
     fn collect_space(&self, request: &Request<'_>, max_rows: usize, out: &mut Rows) -> Result<Bound>;
     /// About how many rows are dirty.
     fn rows_guess(&self) -> u64;
@@ -230,7 +230,7 @@ impl<'p> Picked<'p> {
     /// Keeps the first rows only; what lies behind them is left to the next chunk.
     fn prune(&mut self) {
         let Request { direction, .. } = *self.request;
-        self.out.settle(direction);
+        self.out.sort_and_dedup(direction);
         let keep = self.max_rows.min(self.out.len().div_ceil(2));
         if let Some(key) = keep.checked_sub(1).and_then(|last| self.out.key(last)) {
             self.bound = Some(key.to_vec());
@@ -240,7 +240,7 @@ impl<'p> Picked<'p> {
     }
 
     fn finish(self) -> Bound {
-        self.out.settle(self.request.direction);
+        self.out.sort_and_dedup(self.request.direction);
         self.bound
     }
 }
@@ -344,7 +344,7 @@ impl<'r> Chunk<'r> {
 
     fn fill_group(&self, view: &View<'_>, group: &[u8], rows: &mut Rows) -> Result<Bound> {
         let bound = view.tables.collect_group(&self.want(view, group, self.max_rows), rows)?;
-        rows.settle(self.request.direction);
+        rows.sort_and_dedup(self.request.direction);
         Ok(self.cut(bound, rows))
     }
 
@@ -395,7 +395,7 @@ impl<'r> Chunk<'r> {
                     Direction::Forward => counted.floor(number),
                     Direction::Backward => counted.floor(number + 1),
                 };
-                rows.settle(direction);
+                rows.sort_and_dedup(direction);
                 return Ok(Some(Some(to.to_vec())));
             }
             if !is_regular {
@@ -405,12 +405,12 @@ impl<'r> Chunk<'r> {
                 let want = self.want(view, &group, self.max_rows);
                 if let Some(bound) = view.tables.collect_group(&want, rows)? {
                     // Short groups are single rows: only the group itself can be cut, and it is the last one.
-                    rows.settle(direction);
+                    rows.sort_and_dedup(direction);
                     return Ok(Some(self.cut(Some(bound), rows)));
                 }
             }
         }
-        rows.settle(direction);
+        rows.sort_and_dedup(direction);
         Ok(Some(None))
     }
 }

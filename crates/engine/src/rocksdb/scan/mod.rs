@@ -5,7 +5,7 @@
 
 mod dirty;
 pub mod group;
-mod kept;
+mod iterator_pool;
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -15,10 +15,10 @@ use rust_rocksdb::{DBRawIterator, ReadOptions, ReadTier};
 
 use self::dirty::Chunk;
 pub use self::dirty::{MAX_BYTES, MAX_ROWS, Tables};
-pub use self::kept::Kept;
+pub use self::iterator_pool::IteratorPool;
 use super::Inner;
 use super::hash::Hasher;
-use super::ordered::Taken;
+use super::ordered::CopiedRows;
 use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
@@ -35,15 +35,15 @@ const KEPT_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Rows of a group that is whole, on their way to the caller. A scan within a scan finds none and makes its own.
-    static COPIED: RefCell<Taken> = RefCell::default();
+    static COPIED: RefCell<CopiedRows> = RefCell::default();
     /// The same for dirty rows on their way to be merged.
     static DIRTY: RefCell<Rows> = RefCell::default();
 }
 
 /// For the next scan, unless it is large.
-fn keep_taken(taken: Taken) {
-    if taken.capacity() <= KEPT_BYTES {
-        COPIED.set(taken);
+fn keep_copied(copied_rows: CopiedRows) {
+    if copied_rows.capacity() <= KEPT_BYTES {
+        COPIED.set(copied_rows);
     }
 }
 
@@ -56,8 +56,8 @@ pub struct View<'a> {
     /// Options to begin with: a snapshot, where it is one.
     pub read_options: &'a dyn Fn() -> ReadOptions,
     pub wait: Wait,
-    /// What earlier scans have left, where it is a snapshot.
-    pub kept: Option<&'a Kept>,
+    /// Iterators that earlier scans have left, where it is a snapshot.
+    pub iterators: Option<&'a IteratorPool>,
 }
 
 #[derive(Clone, Copy)]
@@ -85,9 +85,9 @@ impl Inner {
         if let Some(own) = own.filter(|own| own.has_in(space.0, range)) {
             return self.scan_under(own, request, wait, each);
         }
-        let mut taken = COPIED.take();
-        let outcome = self.scan_whole_first(request, wait, &mut taken, each);
-        keep_taken(taken);
+        let mut copied_rows = COPIED.take();
+        let outcome = self.scan_whole_first(request, wait, &mut copied_rows, each);
+        keep_copied(copied_rows);
         outcome
     }
 
@@ -169,12 +169,12 @@ impl Inner {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Ranked> {
         self.check_open()?;
-        let mut taken = COPIED.take();
-        let ranked = self.take_nth(space, range, rank, gather, &mut taken);
+        let mut copied_rows = COPIED.take();
+        let ranked = self.take_nth(space, range, rank, gather, &mut copied_rows);
         if matches!(ranked, Ok(Ranked::Shown)) {
-            taken.show(show);
+            copied_rows.show(show);
         }
-        keep_taken(taken);
+        keep_copied(copied_rows);
         ranked
     }
 
@@ -187,12 +187,12 @@ impl Inner {
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<bool> {
         self.check_open()?;
-        let mut taken = COPIED.take();
-        let is_picked = self.any_of_whole(space, group, draw, &mut taken)?;
+        let mut copied_rows = COPIED.take();
+        let is_picked = self.any_of_whole(space, group, draw, &mut copied_rows)?;
         if is_picked {
-            taken.show(show);
+            copied_rows.show(show);
         }
-        keep_taken(taken);
+        keep_copied(copied_rows);
         Ok(is_picked)
     }
 
@@ -201,7 +201,7 @@ impl Inner {
         &self,
         request: Request<'_>,
         wait: Wait,
-        taken: &mut Taken,
+        copied_rows: &mut CopiedRows,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut left = request.limit;
@@ -213,15 +213,15 @@ impl Inner {
                 return Ok(());
             }
             let rest = Request { range, limit: left, ..request };
-            let copied = self.copy_whole(&rest, wait, taken)?;
+            let copied = self.copy_whole(&rest, wait, copied_rows)?;
             if copied == Copied::None {
                 return self.scan_sources(rest, wait, &Rows::default(), each);
             }
-            if taken.tell(each).is_break() || copied == Copied::All {
+            if copied_rows.for_each(each).is_break() || copied == Copied::All {
                 return Ok(());
             }
-            left -= taken.len();
-            let mut last = taken.last_key().to_vec();
+            left -= copied_rows.len();
+            let mut last = copied_rows.last_key().to_vec();
             if request.direction == Direction::Forward {
                 // The least key above it.
                 last.push(0);
@@ -245,7 +245,7 @@ impl Inner {
             store: &self.store,
             read_options: &ReadOptions::default,
             wait,
-            kept: None,
+            iterators: None,
         };
         scan(&view, request, own, each)
     }
@@ -277,17 +277,17 @@ pub fn scan(
     if request.range.start >= request.range.end || request.limit == 0 {
         return Ok(());
     }
-    let before = view.kept.map_or(0, Kept::told);
-    let (mut sorted, mut told) = (None, before);
+    let before = view.iterators.map_or(0, IteratorPool::bytes_read);
+    let (mut sorted, mut bytes_read) = (None, before);
     let mut chunk = Chunk::new(view, request, DIRTY.take());
-    let outcome = scan_chunks(view, request, own, each, &mut chunk, &mut sorted, &mut told);
+    let outcome = scan_chunks(view, request, own, each, &mut chunk, &mut sorted, &mut bytes_read);
     let rows = chunk.into_rows();
     if rows.capacity() <= KEPT_BYTES {
         DIRTY.set(rows);
     }
-    if let (Some(kept), Some(sorted), Ok(())) = (view.kept, sorted, &outcome) {
-        kept.add_told(told - before);
-        kept.leave(sorted.iterator, &request, sorted.fills_cache);
+    if let (Some(iterators), Some(sorted), Ok(())) = (view.iterators, sorted, &outcome) {
+        iterators.add_bytes_read(bytes_read - before);
+        iterators.put(sorted.iterator, &request, sorted.fills_cache);
     }
     outcome
 }
@@ -299,7 +299,7 @@ fn scan_chunks<'a>(
     each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     chunk: &mut Chunk<'_>,
     sorted: &mut Option<Sorted<'a>>,
-    told: &mut usize,
+    bytes_read: &mut usize,
 ) -> Result<()> {
     let Request { direction, limit, .. } = request;
     let in_one_group = chunk.group().is_some();
@@ -313,7 +313,7 @@ fn scan_chunks<'a>(
         // Asked behind the tables: what has left them is known to be there.
         if is_stale && view.store.may_have(request.space) {
             // The count is read before the iterator is made: an iterator may only be newer than it says.
-            let fills_cache = *told < CACHED_BYTES;
+            let fills_cache = *bytes_read < CACHED_BYTES;
             let mut iterator = open_iterator(view, &request, in_one_group, fills_cache)?;
             match direction {
                 Direction::Forward => iterator.seek(chunk.from()),
@@ -328,21 +328,21 @@ fn scan_chunks<'a>(
             dirty: &chunk.rows,
             dirty_at: 0,
             sorted: sorted.as_mut(),
-            told,
+            bytes_read,
             direction,
             bound: chunk.bound(),
         };
         while left > 0 {
             if let Some(sorted) = &mut merge.sorted
                 && sorted.fills_cache
-                && *merge.told >= CACHED_BYTES
+                && *merge.bytes_read >= CACHED_BYTES
             {
                 sorted.fills_cache = false;
                 go_on_uncached(view, &request, in_one_group, &mut sorted.iterator)?;
             }
             match merge.step(view.store, each)? {
-                Step::Told(ControlFlow::Break(())) => return Ok(()),
-                Step::Told(ControlFlow::Continue(())) => left -= 1,
+                Step::Shown(ControlFlow::Break(())) => return Ok(()),
+                Step::Shown(ControlFlow::Continue(())) => left -= 1,
                 Step::Skipped => {
                     skipped += 1;
                     if view.wait == Wait::Never && skipped > HURRIED_SKIPS {
@@ -387,7 +387,7 @@ fn open_iterator<'a>(
     in_one_group: bool,
     fills_cache: bool,
 ) -> Result<DBRawIterator<'a>> {
-    if let Some(iterator) = view.kept.and_then(|kept| kept.take(request, fills_cache)) {
+    if let Some(iterator) = view.iterators.and_then(|iterators| iterators.take(request, fills_cache)) {
         return Ok(iterator);
     }
     let Request { space, range, direction, .. } = *request;
@@ -409,7 +409,7 @@ fn open_iterator<'a>(
 }
 
 /// An iterator that stands nowhere is at the end, or could not go on. Which of the two must be known before any further
-/// row is told: what the tables hold behind that place would be told in place of what was not read.
+/// row is shown: rows that the tables hold behind that place would be shown where rows before them were not read.
 fn check(store: &Store, iterator: &DBRawIterator<'_>) -> Result<()> {
     if iterator.valid() { Ok(()) } else { iterator.status().map_err(|error| store.error(&error)) }
 }
@@ -423,7 +423,7 @@ fn seek_before(iterator: &mut DBRawIterator<'_>, key: &[u8]) {
 }
 
 enum Step {
-    Told(ControlFlow<()>),
+    Shown(ControlFlow<()>),
     Skipped,
     End,
 }
@@ -435,8 +435,7 @@ struct Merge<'m, 'd> {
     dirty_at: usize,
     /// None while there is nothing in the sorted data.
     sorted: Option<&'m mut Sorted<'d>>,
-    /// Bytes of the rows that were told.
-    told: &'m mut usize,
+    bytes_read: &'m mut usize,
     direction: Direction,
     /// Up to where the dirty rows are known.
     bound: Option<&'m [u8]>,
@@ -451,7 +450,7 @@ impl Merge<'_, '_> {
         }
     }
 
-    /// Tells or skips the next key.
+    /// Shows or skips the next key.
     fn step(&mut self, store: &Store, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<Step> {
         let own = self.own.key(self.own_at).filter(|key| self.within(key));
         let dirty = self.dirty.key(self.dirty_at);
@@ -472,8 +471,8 @@ impl Merge<'_, '_> {
         };
         let step = match value {
             Some(value) => {
-                *self.told += key.len() + value.len();
-                Step::Told(each(key, value))
+                *self.bytes_read += key.len() + value.len();
+                Step::Shown(each(key, value))
             }
             None => Step::Skipped,
         };

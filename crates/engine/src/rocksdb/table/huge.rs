@@ -1,5 +1,5 @@
-//! Slots in huge pages. A search goes to a place that no other search went to, so that with small pages it waits for the
-//! translation of its address as well as for the memory, and asking for it ahead does not help: the asking waits.
+//! Slots in huge pages. Each search reads another place. With small pages it waits for the translation of its address as well as
+//! for the memory, and so does a prefetch, which then does not help.
 
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};

@@ -68,9 +68,9 @@ impl Table {
         Some(self.arena.row(at))
     }
 
-    /// Brings what a search for this hash begins with closer.
+    /// Prefetches the slot at which a search for this hash begins.
     #[inline]
-    pub fn expect(&self, key_hash: u64) {
+    pub fn prefetch_slot(&self, key_hash: u64) {
         self.rows.prefetch(key_hash as u32);
     }
 
@@ -80,15 +80,15 @@ impl Table {
         self.rows.places_at()
     }
 
-    /// As [`Table::expect`] for a table that has, or had, its slots there.
+    /// As [`Table::prefetch_slot`] for a table that has, or had, its slots there.
     #[inline]
-    pub fn expect_at(slots: (usize, usize), key_hash: u64) {
+    pub fn prefetch_slot_at(slots: (usize, usize), key_hash: u64) {
         Slots::prefetch_at(slots, key_hash as u32);
     }
 
-    /// Brings the row of this hash closer, if one seems to be here.
+    /// Prefetches the row of this hash; false where there seems to be none.
     #[inline]
-    pub fn prefetch(&self, key_hash: u64) -> bool {
+    pub fn prefetch_row(&self, key_hash: u64) -> bool {
         let found = self.rows.find(key_hash as u32, |_| true);
         if let Some(at) = found {
             self.arena.prefetch(at);

@@ -18,7 +18,7 @@ use crate::{Direction, Wait};
 pub const CHAIN_LIMIT: usize = 256;
 /// Rows read under one hold of a shard's lock while a long chain is being ordered.
 const WALK_STEP: usize = 1024;
-/// Rows that are asked for ahead of their use.
+/// How many rows ahead are prefetched.
 const AHEAD: usize = 8;
 /// The rows of a group as a walk along its chain found them.
 #[derive(Default)]
@@ -38,22 +38,22 @@ struct FoundRow {
 }
 
 impl Found {
-    fn push(&mut self, rest: &[u8], at: RowAt) {
-        let (start, len) = (self.keys.len(), rest.len() as u32);
-        self.keys.extend_from_slice(rest);
-        self.rows.push(FoundRow { head: head_of(rest), start, len, at });
+    fn push(&mut self, suffix: &[u8], at: RowAt) {
+        let (start, len) = (self.keys.len(), suffix.len() as u32);
+        self.keys.extend_from_slice(suffix);
+        self.rows.push(FoundRow { head: head_of(suffix), start, len, at });
     }
 
     pub fn in_order(mut self) -> Ordered {
         let keys = &self.keys;
-        let rest = |row: &FoundRow| keys.get(row.start..row.start + row.len as usize).unwrap_or_default();
-        self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))));
+        let suffix = |row: &FoundRow| keys.get(row.start..row.start + row.len as usize).unwrap_or_default();
+        self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| suffix(a).cmp(suffix(b))));
         let mut ordered = Ordered::default();
         for (place, row) in self.rows.iter().enumerate() {
             if let Some(later) = self.rows.get(place + AHEAD) {
-                prefetch_row(rest(later));
+                prefetch_row(suffix(later));
             }
-            ordered.push_last(rest(row), &row.at.0.to_be_bytes());
+            ordered.push_last(suffix(row), &row.at.0.to_be_bytes());
         }
         ordered
     }
@@ -85,13 +85,13 @@ impl Orders {
 
     /// The bytes by which the indexes grew.
     pub fn insert(&mut self, space: u8, key: &[u8], hash: &RowHash, at: RowAt) -> usize {
-        let Some((group, rest)) = key.split_at_checked(hash.group_len) else { return 0 };
+        let Some((group, suffix)) = key.split_at_checked(hash.group_len) else { return 0 };
         let found = self.groups.find_mut(hash.group, |order| {
             order.hash == hash.group && order.space == space && *order.group == *group
         });
         let Some(order) = found else { return 0 };
         let before = order.rows.bytes();
-        order.rows.set(rest, Some(&at.0.to_be_bytes()));
+        order.rows.set(suffix, Some(&at.0.to_be_bytes()));
         // A leaf that is cut in two may give back more than the row takes.
         order.rows.bytes().saturating_sub(before)
     }

@@ -24,7 +24,7 @@ pub struct Mark {
     spans: usize,
 }
 
-/// Keys and values, in the order of a scan once [`Rows::settle`] was called.
+/// Keys and values, in the order of a scan after [`Rows::sort_and_dedup`].
 #[derive(Default)]
 pub struct Rows {
     bytes: Vec<u8>,
@@ -91,7 +91,7 @@ impl Rows {
     }
 
     /// Sorts, and keeps the newest of each key.
-    pub fn settle(&mut self, direction: Direction) {
+    pub fn sort_and_dedup(&mut self, direction: Direction) {
         let Rows { bytes, spans } = self;
         let key = |span: &Span| &bytes[span.key..span.value];
         spans.sort_unstable_by(|a, b| ordered(key(a), key(b), direction).then(a.age.cmp(&b.age)));

@@ -1,7 +1,7 @@
 //! A hash table of row addresses that only grows: nothing leaves a table of rows before the table goes as a whole.
 //!
 //! Our own, because a point read waits for memory more than for anything else: a lookup touches one cache line here, two
-//! in a general hash table, and the line can be asked for ahead of its use.
+//! in a general hash table, and the line can be prefetched.
 
 // Places are taken modulo their number, which is a power of two.
 #![allow(clippy::indexing_slicing)]
@@ -82,7 +82,7 @@ impl Slots {
         }
     }
 
-    /// Asks for the memory that a search for this hash begins in.
+    /// Prefetches the place at which a search for this hash begins.
     #[inline]
     pub fn prefetch(&self, hash: u32) {
         if !self.places.is_empty() {

@@ -191,7 +191,7 @@ fn rows_keep_the_newest_of_each_key() {
     rows.push(b"b", None, 0);
     rows.push(b"b", Some(b"older"), 3);
     rows.push(b"c", Some(b"3"), 1);
-    rows.settle(Direction::Backward);
+    rows.sort_and_dedup(Direction::Backward);
     assert_eq!(keys(&rows), [b"c", b"b", b"a"]);
     assert_eq!(rows.value(1), Some(None));
     rows.cut(b"b", Direction::Backward);

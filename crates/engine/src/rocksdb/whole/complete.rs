@@ -62,13 +62,13 @@ impl Inner {
                 let run = sorted.spaces.get(usize::from(space.0)).and_then(|all| all.get(rows));
                 let Some(run) = run else { continue };
                 let Some(group) = sorted.group_of(run) else { continue };
-                let mut kept = Ordered::roomy();
+                let mut kept = Ordered::with_room();
                 for row in run.iter().map(|row| sorted.row(row)) {
                     if let (Some(key), Some(value)) = (row.key.get(group.len()..), row.value) {
                         kept.push_last(key, value);
                     }
                 }
-                kept.fit();
+                kept.shrink_to_fit();
                 if kept.len() < LEAST_ROWS || kept.bytes() > SMALL_BYTES {
                     continue;
                 }

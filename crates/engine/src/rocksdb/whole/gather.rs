@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::super::Inner;
 use super::super::hash::shard_of;
-use super::super::ordered::{Ordered, Part, Taken};
+use super::super::ordered::{CopiedRows, Ordered, Part};
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::super::shard::Shard;
 use super::super::table::rows::Rows;
@@ -72,7 +72,7 @@ impl Inner {
         &self,
         request: &Request<'_>,
         wait: Wait,
-        out: &mut Taken,
+        out: &mut CopiedRows,
     ) -> Result<Copied> {
         let Request { space, range, .. } = *request;
         let def = self.def(space)?;
@@ -99,7 +99,7 @@ impl Inner {
         range: Range<'_>,
         rank: usize,
         gather: Option<Wait>,
-        out: &mut Taken,
+        out: &mut CopiedRows,
     ) -> Result<Ranked> {
         let def = self.def(space)?;
         if def.groups != Groups::Kept {
@@ -132,7 +132,7 @@ impl Inner {
         space: Space,
         group: &[u8],
         draw: &mut dyn FnMut() -> u64,
-        out: &mut Taken,
+        out: &mut CopiedRows,
     ) -> Result<bool> {
         let hash = self.hasher.group(space, group);
         let shard = self.shards.read(shard_of(hash))?;
@@ -192,7 +192,7 @@ impl Inner {
         request: &Request<'_>,
         group: &[u8],
         hash: u64,
-        out: &mut Taken,
+        out: &mut CopiedRows,
     ) -> Result<Option<Copied>> {
         let Request { space, range, direction, limit } = *request;
         let shard = self.shards.read(shard_of(hash))?;
@@ -222,7 +222,7 @@ impl Inner {
         let mut shard = self.shards.write(shard_of(hash)).ok()?;
         let number = shard.wholes.begin(hash, space.0, group, &self.shards.budget)?;
         drop(shard);
-        let mut rows = Ordered::roomy();
+        let mut rows = Ordered::with_room();
         let request = Request {
             space,
             range: Range { start: group, end: &end },
@@ -249,7 +249,7 @@ impl Inner {
         });
         let rows = (outcome.is_ok() && !is_for_nothing).then(|| {
             later.end(&mut rows);
-            rows.fit();
+            rows.shrink_to_fit();
             rows
         });
         let is_whole = rows.is_some();

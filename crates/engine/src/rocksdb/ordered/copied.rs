@@ -1,25 +1,25 @@
-//! Rows copied out of a group that is whole, so that they can be told without its lock.
+//! Rows copied out of a cached group, so that they can be shown without its lock.
 
 use std::ops::ControlFlow;
 
 use super::super::table::rows::Rows;
 use super::few::Iter;
 
-/// Keys are kept without the group they all begin with: it is put before them when they are told.
+/// Keys are kept without the group that they all begin with. It is put before each key when the row is shown.
 #[derive(Default)]
-pub struct Taken {
-    /// As they stand in the buffer of a small group.
+pub struct CopiedRows {
+    /// Rows in the format of [`super::few`].
     pub(super) packed: Vec<u8>,
     pub(super) packed_rows: usize,
-    /// Or one by one.
+    /// Rows one by one.
     pub(super) rows: Rows,
-    /// The group, and behind it the key that was told last.
+    /// The group, and behind it the rest of the key that was shown last.
     key: Vec<u8>,
     group_len: usize,
 }
 
-impl Taken {
-    /// Forgets what it holds; what comes next is of this group.
+impl CopiedRows {
+    /// Clears it for rows of this group.
     pub fn begin(&mut self, group: &[u8]) {
         self.packed.clear();
         self.packed_rows = 0;
@@ -38,32 +38,32 @@ impl Taken {
         self.packed.capacity() + self.rows.capacity() + self.key.capacity()
     }
 
-    /// The whole key that was told last.
+    /// The key that was shown last.
     pub fn last_key(&self) -> &[u8] {
         &self.key
     }
 
-    pub fn tell(&mut self, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
-        let Taken { packed, rows, key, group_len, .. } = self;
-        let mut tell = |rest: &[u8], value: &[u8]| {
+    pub fn for_each(&mut self, each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        let CopiedRows { packed, rows, key, group_len, .. } = self;
+        let mut show = |suffix: &[u8], value: &[u8]| {
             key.truncate(*group_len);
-            key.extend_from_slice(rest);
+            key.extend_from_slice(suffix);
             each(key, value)
         };
-        for (rest, value) in Iter::over(packed) {
-            tell(rest, value)?;
+        for (suffix, value) in Iter::over(packed) {
+            show(suffix, value)?;
         }
         for row in 0..rows.len() {
-            if let (Some(rest), Some(Some(value))) = (rows.key(row), rows.value(row)) {
-                tell(rest, value)?;
+            if let (Some(suffix), Some(Some(value))) = (rows.key(row), rows.value(row)) {
+                show(suffix, value)?;
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// Shows the one row that was taken, if there is one.
+    /// Shows the one row that was copied, if there is one.
     pub fn show(&mut self, show: &mut dyn FnMut(&[u8], &[u8])) {
-        let _all = self.tell(&mut |key, value| {
+        let _all = self.for_each(&mut |key, value| {
             show(key, value);
             ControlFlow::Break(())
         });

@@ -1,5 +1,5 @@
-//! Iterators that the scans of a snapshot leave for the next one. Who walks a large collection asks for a few rows at a
-//! time; making an iterator costs more than reading them, and one that goes on has the block it stands in at hand.
+//! Iterators that the scans of a snapshot leave for the next scan. A client that walks a large collection asks for a few rows at
+//! a time. Making an iterator costs more than reading them, and one that goes on still holds its block.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,10 +9,10 @@ use rust_rocksdb::DBRawIterator;
 use super::Request;
 use crate::{Direction, Range, Space};
 
-/// Walks at a time that find theirs again.
-const MOST: usize = 32;
+/// Walks of one snapshot that can each find their iterator again.
+const MAX_ITERATORS: usize = 32;
 
-struct Left {
+struct Pooled {
     iterator: DBRawIterator<'static>,
     space: Space,
     direction: Direction,
@@ -21,9 +21,9 @@ struct Left {
     fills_cache: bool,
 }
 
-impl Left {
-    /// Whether the iterator's bounds, which cannot be changed, do for another range: the bound from which rows are told is
-    /// sought anyway, the other one must be the same.
+impl Pooled {
+    /// Whether the iterator can serve another range. Its bounds cannot be changed. The scan seeks to where it begins, so only
+    /// the bound at which it ends must be the same.
     fn serves(&self, request: &Request<'_>, fills_cache: bool) -> bool {
         let Range { start, end } = request.range;
         let does = match request.direction {
@@ -38,39 +38,39 @@ impl Left {
 
 /// Must be dropped before the database that its iterators read.
 #[derive(Default)]
-pub struct Kept {
-    /// The one left last comes last.
-    list: Mutex<Vec<Left>>,
-    /// What the scans have told so far.
-    bytes: AtomicUsize,
+pub struct IteratorPool {
+    /// The newest comes last.
+    list: Mutex<Vec<Pooled>>,
+    /// Bytes that the scans have read so far.
+    bytes_read: AtomicUsize,
 }
 
-impl Kept {
-    pub fn told(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+impl IteratorPool {
+    pub fn bytes_read(&self) -> usize {
+        self.bytes_read.load(Ordering::Relaxed)
     }
 
-    pub fn add_told(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    pub fn add_bytes_read(&self, bytes: usize) {
+        self.bytes_read.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub fn take(&self, request: &Request<'_>, fills_cache: bool) -> Option<DBRawIterator<'_>> {
         let mut list = self.list.lock();
-        let at = list.iter().rposition(|left| left.serves(request, fills_cache))?;
+        let at = list.iter().rposition(|pooled| pooled.serves(request, fills_cache))?;
         Some(list.remove(at).iterator)
     }
 
-    /// Keeps an iterator that was opened for this request, or for one that it [serves](Left::serves).
-    pub fn leave(&self, iterator: DBRawIterator<'_>, request: &Request<'_>, fills_cache: bool) {
+    /// Keeps an iterator that was opened for this request, or for one that it [serves](Pooled::serves).
+    pub fn put(&self, iterator: DBRawIterator<'_>, request: &Request<'_>, fills_cache: bool) {
         // SAFETY: the lifetime is that of the database, which outlives this by the contract of the type. Iterators are
         // given out again for no longer than the borrow of this.
         let iterator = unsafe { std::mem::transmute::<DBRawIterator<'_>, DBRawIterator<'static>>(iterator) };
         let Request { space, range, direction, .. } = *request;
         let mut list = self.list.lock();
-        if list.len() >= MOST {
+        if list.len() >= MAX_ITERATORS {
             list.remove(0);
         }
-        list.push(Left {
+        list.push(Pooled {
             iterator,
             space,
             direction,
