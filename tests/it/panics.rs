@@ -18,7 +18,7 @@ const TRIGGERS: &[(&str, &[&[&str]])] = &[
     ("sync", &[]),
     ("freeze", &[]),
     ("write-back", &[&["SET", "k", "v"], &["SAVE"]]),
-    ("gather", &[]),
+    ("load", &[]),
     // Each copy leaves a file at the top of the sorted data; a few of them are compacted.
     ("compaction", &[&["SET", "k", "v"], &["SAVE"]]),
 ];

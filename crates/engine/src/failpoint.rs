@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 
 /// Where the threads of the engine look.
-pub const PLACES: [&str; 5] = ["sync", "freeze", "write-back", "gather", "compaction"];
+pub const PLACES: [&str; 5] = ["sync", "freeze", "write-back", "load", "compaction"];
 
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static PLACE: Mutex<String> = Mutex::new(String::new());

@@ -101,7 +101,7 @@ impl Inner {
                 return Ok(false);
             }
         }
-        self.forget_kept(space, group);
+        self.forget_group(space, group);
         Ok(true)
     }
 
@@ -119,7 +119,7 @@ impl Inner {
                 let range = Range { start: group, end: &end };
                 self.store.delete_range(space, range, !self.store.filter().has_snapshots())?;
                 self.store.suggest_compaction(space, range)?;
-                self.forget_kept(space, group);
+                self.forget_group(space, group);
             }
         }
         Ok(())

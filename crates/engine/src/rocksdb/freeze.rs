@@ -99,9 +99,9 @@ impl Background {
         let _first = inner.background.freezer.set(freezer.thread().clone());
         let writer = start("tarn-write-back", Inner::run_write_back)?;
         let _first = inner.background.writer.set(writer.thread().clone());
-        let gatherer = start("tarn-gather", Inner::run_gatherer)?;
-        inner.gatherer.set_thread(gatherer.thread().clone());
-        inner.background.handles.lock().extend([sync, freezer, writer, gatherer]);
+        let loader = start("tarn-load", Inner::run_loader)?;
+        inner.loader.set_thread(loader.thread().clone());
+        inner.background.handles.lock().extend([sync, freezer, writer, loader]);
         Ok(())
     }
 }
@@ -269,7 +269,7 @@ impl Inner {
         self.log.end_sync_thread();
         unpark(&self.background.freezer);
         unpark(&self.background.writer);
-        self.gatherer.wake();
+        self.loader.wake();
         self.unit_done.notify_all();
         for handle in std::mem::take(&mut *self.background.handles.lock()) {
             // A thread that panicked has been reported by the panic hook.

@@ -12,6 +12,7 @@ mod field;
 mod files;
 mod freeze;
 mod gate;
+mod groups;
 mod hash;
 mod linear_hash;
 mod log;
@@ -25,7 +26,6 @@ mod sorted;
 mod store;
 mod table;
 mod transaction;
-mod whole;
 mod write_back;
 
 #[cfg(test)]
@@ -42,13 +42,13 @@ use parking_lot::{Condvar, Mutex};
 use self::files::Files;
 use self::freeze::{Background, Units};
 use self::gate::Gate;
+use self::groups::{Effort, Loader};
 use self::hash::Hasher;
 use self::log::{Log, PENDING_LIMIT_BYTES};
 use self::shard::Shards;
 pub use self::snapshot::RocksSnapshot;
 use self::store::Store;
 use self::transaction::TxBuffer;
-use self::whole::Gatherer;
 use self::write_back::Steps;
 use crate::hint::Hinted;
 use crate::{
@@ -119,7 +119,7 @@ struct Inner {
     is_stuck: AtomicBool,
     is_closed: AtomicBool,
     background: Background,
-    gatherer: Gatherer,
+    loader: Loader,
     steps: Steps,
     _lock: File,
 }
@@ -176,8 +176,8 @@ impl Inner {
                 }
                 if let Some(row) = buffer.row(tx_row) {
                     grown += shard.active.set(row.space, row.key, &tx_row.hash, row.value);
-                    if tx_row.hash.groups == Groups::Kept && !shard.wholes.is_empty() {
-                        shard.wholes.commit(row.space, row.key, &tx_row.hash, row.value, &self.shards.budget);
+                    if tx_row.hash.groups == Groups::Kept && shard.groups.has_followers() {
+                        shard.groups.commit(row.space, row.key, &tx_row.hash, row.value, &self.shards.budget);
                     }
                 }
             }
@@ -443,7 +443,7 @@ impl Read for RocksRead<'_> {
         if self.own.is_some_and(|own| own.has_in(space.0, range)) {
             return Ok(Ranked::Unknown);
         }
-        self.inner.nth_of_whole(space, range, rank, None, show)
+        self.inner.nth_of_group(space, range, rank, Effort::Background, show)
     }
 
     fn pick(

@@ -22,6 +22,7 @@ use super::abandoned::Abandoned;
 use super::files::{Files, io_error};
 use super::freeze::{Background, Unit, Units, freeze_at};
 use super::gate::Gate;
+use super::groups::Loader;
 use super::hash::Hasher;
 use super::log::record::Row;
 use super::log::segment::Segment;
@@ -30,7 +31,6 @@ use super::shard::Shards;
 use super::sorted::SortedRows;
 use super::store::Store;
 use super::store::filter::FilterContext;
-use super::whole::Gatherer;
 use super::write_back::{Steps, write_unit};
 use super::{Inner, OpenOptions, RocksEngine};
 use crate::{Error, Groups, Result, Space, SpaceDef};
@@ -141,7 +141,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         is_stuck: AtomicBool::new(false),
         is_closed: AtomicBool::new(false),
         background: Background::default(),
-        gatherer: Gatherer::default(),
+        loader: Loader::default(),
         steps,
         _lock: lock,
     });

@@ -72,7 +72,7 @@ impl Inner {
     ) -> Result<()> {
         {
             let mut shard = self.shards.write(hash.shard())?;
-            if shard.generation != generation || shard.wholes.holds(space.0, key, hash) {
+            if shard.generation != generation || shard.groups.holds(space.0, key, hash) {
                 return Ok(());
             }
             shard.cache.set(space.0, key, hash, value, &self.shards.budget);

@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 
 use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
+use super::groups::{GroupCache, GroupId, WrittenBack};
 use super::hash::{RowHash, SHARDS, shard_of};
 use super::linear_hash::Place;
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
-use super::whole::{TakenIn, Wholes};
 use crate::hint::{Hint, Hinted};
 use crate::{Direction, Error, Groups, Range, Result, Space};
 
@@ -25,10 +25,8 @@ const ROWS_PER_STEP: usize = 16;
 const EVICT_STEPS: usize = 64;
 /// Places looked at under one hold of a shard's lock when rows of a range are forgotten.
 const FORGET_STEPS: usize = 4096;
-/// As [`FORGET_STEPS`], beside commands that want the shard.
-const STEPS_ASIDE: usize = 128;
-/// Rows written to a group that rests up to which it is brought up to date, not read again.
-const MOST_NEWER: usize = 256;
+/// As [`FORGET_STEPS`], where commands want the shard.
+const FORGET_STEPS_OF_GROUP: usize = 128;
 const SHRINK_TURNS: usize = 1 << 16;
 
 #[derive(Default)]
@@ -37,7 +35,7 @@ pub struct Shard {
     /// Newest first.
     pub frozen: SmallVec<[Arc<Table>; 4]>,
     pub cache: CachePart,
-    pub wholes: Wholes,
+    pub groups: GroupCache,
     /// Grows when the sorted data may have changed below rows that a reader is fetching: what was fetched before
     /// must not enter the cache after.
     pub generation: u64,
@@ -62,7 +60,7 @@ impl Shard {
         if let Some(row) = dirty {
             return row.value.map_or(Found::Absent, Found::Value);
         }
-        let clean = self.find_whole(space, key, hash).or_else(|| self.cache.get(space, key, hash));
+        let clean = self.find_in_group(space, key, hash).or_else(|| self.cache.get(space, key, hash));
         match clean {
             Some(value) => {
                 self.cache_hits.fetch_add(1, Ordering::Relaxed);
@@ -71,12 +69,10 @@ impl Shard {
             None => Found::Unknown,
         }
     }
-}
 
-impl Shard {
     #[inline]
-    fn find_whole(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
-        if hash.groups == Groups::Kept { self.wholes.get(space, key, hash) } else { None }
+    fn find_in_group(&self, space: u8, key: &[u8], hash: &RowHash) -> Option<Option<&[u8]>> {
+        if hash.groups == Groups::Kept { self.groups.get(space, key, hash) } else { None }
     }
 
     /// Prefetches a row if it is dirty or its group is cached; false where it seems to be neither.
@@ -84,10 +80,10 @@ impl Shard {
     fn prefetch_dirty_or_cached(&self, hash: &RowHash) -> bool {
         self.active.prefetch_row(hash.key)
             || self.frozen.iter().any(|table| table.prefetch_row(hash.key))
-            || (hash.groups == Groups::Kept && self.wholes.prefetch(hash.group))
+            || (hash.groups == Groups::Kept && self.groups.prefetch_rows(hash.group))
     }
 
-    /// A row has become a clean one.
+    /// A unit has written a row to the sorted data: it is a clean one now.
     fn retire(
         &mut self,
         row: &Row<'_>,
@@ -96,40 +92,29 @@ impl Shard {
         budget: &CacheBudget,
         rehash: &Rehash<'_>,
     ) {
-        let taken_in = self.wholes.resting.take_in(row, hash, unit, budget);
-        if let TakenIn::Outgrown(rows) = &taken_in {
+        let outcome = self.groups.written_back(row, hash, unit, budget);
+        if let WrittenBack::Outgrown(rows) = &outcome {
             let mut key = row.key.get(..hash.group_len).unwrap_or_default().to_vec();
-            rows.walk(&[], None, Direction::Forward, &mut |rest, value| {
+            rows.walk(&[], None, Direction::Forward, &mut |suffix, value| {
                 key.truncate(hash.group_len);
-                key.extend_from_slice(rest);
+                key.extend_from_slice(suffix);
                 self.cache.set(row.space, &key, &rehash(row.space, &key), Some(value), budget);
                 true
             });
         }
-        // Few ask again for what is gone; whoever does finds out that it is.
-        let is_elsewhere = row.value.is_none()
-            || matches!(taken_in, TakenIn::Yes)
-            || self.wholes.holds(row.space, row.key, hash);
-        if is_elsewhere {
+        // Few read again what is gone; whoever does finds out that it is.
+        if row.value.is_none() || matches!(outcome, WrittenBack::Cached) {
             self.cache.remove(row.space, row.key, hash, budget);
         } else {
             self.cache.set(row.space, row.key, hash, row.value, budget);
         }
     }
 
-    /// Brings a group that rests up to date, so that it is whole; false where none rests or too much has been written to it.
-    pub fn wake(&mut self, space: Space, group: &[u8], hash: u64, budget: &CacheBudget) -> bool {
-        let Some(mut rows) = self.wholes.resting.take(hash, space.0, group, budget) else { return false };
+    /// Has a lagging group follow commits again; false where there is none, or too much has been written to it.
+    pub fn catch_up(&mut self, id: GroupId<'_>, budget: &CacheBudget) -> bool {
         let tables = self.frozen.iter().rev().map(|table| &**table).chain([&self.active]);
-        let mut newer = tables.flat_map(|table| table.rows_of(space.0, group, hash));
-        for row in newer.by_ref().take(MOST_NEWER) {
-            rows.set(row.key.get(group.len()..).unwrap_or_default(), row.value);
-        }
-        let is_up_to_date = newer.next().is_none();
-        if is_up_to_date {
-            self.wholes.wake(hash, space.0, group, rows, budget);
-        }
-        is_up_to_date
+        let dirty = tables.flat_map(|table| table.rows_of(id.space, id.name, id.hash));
+        self.groups.catch_up(id, dirty, budget)
     }
 }
 
@@ -186,6 +171,10 @@ impl Shards {
             .ok_or_else(|| Error::Io(format!("there is no shard {shard}")))
     }
 
+    fn locks(&self) -> impl Iterator<Item = &RwLock<Shard>> {
+        self.list.iter().map(|guarded| &guarded.lock)
+    }
+
     #[inline]
     pub fn read(&self, shard: usize) -> Result<RwLockReadGuard<'_, Shard>> {
         Ok(self.lock(shard)?.read())
@@ -232,7 +221,7 @@ impl Shards {
                 match what {
                     Hinted::Nothing => {}
                     Hinted::Group(hash) => {
-                        shard.wholes.prefetch(*hash);
+                        shard.groups.prefetch_rows(*hash);
                     }
                     Hinted::Row(hash) => {
                         if !shard.prefetch_dirty_or_cached(hash) {
@@ -257,7 +246,7 @@ impl Shards {
     pub fn prefetch_group_slot(&self, hash: u64) {
         let lock = self.list.get(shard_of(hash));
         if let Some(shard) = lock.and_then(|guarded| guarded.lock.try_read()) {
-            shard.wholes.expect(hash);
+            shard.groups.prefetch_slot(hash);
         }
     }
 
@@ -288,8 +277,8 @@ impl Shards {
 
     /// Puts one set in the place of neighbouring ones that it holds the rows of.
     pub fn exchange(&self, old: &[Arc<TableSet>], new: &TableSet) {
-        for (index, shard) in self.list.iter().enumerate() {
-            let mut shard = shard.lock.write();
+        for (index, lock) in self.locks().enumerate() {
+            let mut shard = lock.write();
             let is_old = |table: &Arc<Table>| {
                 old.iter().any(|set| set.table(index).is_some_and(|old| Arc::ptr_eq(old, table)))
             };
@@ -305,7 +294,7 @@ impl Shards {
     /// Those that are abandoned are remembered nowhere.
     pub fn retire(&self, sets: &[Arc<TableSet>], unit: u64, abandoned: &Abandoned, rehash: &Rehash<'_>) {
         let mut step: Vec<(Row<'_>, RowHash)> = Vec::with_capacity(ROWS_PER_STEP);
-        for (index, Guarded { lock, .. }) in self.list.iter().map(|guarded| &**guarded).enumerate() {
+        for (index, lock) in self.locks().enumerate() {
             if sets.iter().all(|set| set.table(index).is_none()) {
                 continue;
             }
@@ -322,9 +311,9 @@ impl Shards {
                         break;
                     }
                     {
-                        let shard = lock.read();
-                        if !shard.wholes.is_empty() {
-                            step.retain(|(row, hash)| !shard.wholes.holds_alone(row.space, row.key, hash));
+                        let Shard { groups, .. } = &*lock.read();
+                        if groups.has_followers() {
+                            step.retain(|(row, hash)| !groups.is_only_copy(row.space, row.key, hash));
                         }
                     }
                     if step.is_empty() {
@@ -372,11 +361,10 @@ impl Shards {
                 return;
             }
             let hand = self.budget.shard.load(Ordering::Relaxed);
-            let Some(lock) = self.list.get(hand % SHARDS) else { return };
-            let mut shard = lock.lock.write();
+            let Ok(mut shard) = self.write(hand % SHARDS) else { return };
             let came_round = shard.cache.evict(EVICT_STEPS, &self.budget);
             if came_round {
-                shard.wholes.evict(&self.budget);
+                shard.groups.evict(&self.budget);
                 self.budget.shard.store((hand + 1) % SHARDS, Ordering::Relaxed);
             }
         }
@@ -384,11 +372,11 @@ impl Shards {
 
     /// Forgets the clean rows of a range, and any that are being fetched.
     pub fn forget_range(&self, space: Space, range: Range<'_>) {
-        for Guarded { lock, .. } in self.list.iter().map(|guarded| &**guarded) {
+        for lock in self.locks() {
             {
                 let mut shard = lock.write();
                 shard.generation += 1;
-                shard.wholes.forget(space.0, range, &self.budget);
+                shard.groups.forget(space.0, range, &self.budget);
             }
             let mut next = Some(Place::default());
             while let Some(from) = next {
@@ -397,15 +385,15 @@ impl Shards {
         }
     }
 
-    /// Forgets the clean rows of a group that is whole in a shard, and then says so.
-    pub fn forget_group(&self, index: usize, space: Space, range: Range<'_>, say: &dyn Fn(&mut Shard)) {
-        let Ok(lock) = self.lock(index) else { return };
+    /// Forgets the clean rows of a group, and does something under the lock under which the last of them was forgotten.
+    pub fn forget_rows_of(&self, id: GroupId<'_>, range: Range<'_>, then: &dyn Fn(&mut Shard)) {
+        let Ok(lock) = self.lock(id.shard()) else { return };
         let mut next = Place::default();
         loop {
             let mut shard = lock.write();
-            match shard.cache.forget(space.0, range, next, STEPS_ASIDE, &self.budget) {
+            match shard.cache.forget(id.space, range, next, FORGET_STEPS_OF_GROUP, &self.budget) {
                 Some(from) => next = from,
-                None => return say(&mut shard),
+                None => return then(&mut shard),
             }
         }
     }
@@ -413,22 +401,19 @@ impl Shards {
     /// Forgets all clean rows, and those being fetched.
     #[cfg(test)]
     pub fn forget_clean(&self) {
-        for shard in &self.list {
-            let mut shard = shard.lock.write();
+        for lock in self.locks() {
+            let mut shard = lock.write();
             shard.generation += 1;
             shard.cache.clear(&self.budget);
-            shard.wholes.clear(&self.budget);
+            shard.groups.clear(&self.budget);
         }
     }
 
-    /// Frees what has left memory, which may take long, without a lock.
-    pub fn free_gone(&self) {
-        for Guarded { lock, .. } in self.list.iter().map(|guarded| &**guarded) {
-            if lock.read().wholes.gone.is_empty() {
-                continue;
-            }
-            let gone = std::mem::take(&mut lock.write().wholes.gone);
-            drop(gone);
+    /// Frees large groups that have left the cache, which may take long, without a lock.
+    pub fn free_dropped_groups(&self) {
+        for lock in self.locks().filter(|lock| !lock.read().groups.dropped.is_empty()) {
+            let dropped = std::mem::take(&mut lock.write().groups.dropped);
+            drop(dropped);
         }
     }
 }

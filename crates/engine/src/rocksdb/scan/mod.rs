@@ -17,12 +17,12 @@ use self::dirty::Chunk;
 pub use self::dirty::{MAX_BYTES, MAX_ROWS, Tables};
 pub use self::iterator_pool::IteratorPool;
 use super::Inner;
+use super::groups::{Copied, Effort, with_copied};
 use super::hash::Hasher;
 use super::ordered::CopiedRows;
 use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
-use super::whole::Copied;
 use crate::{Direction, Error, Range, Ranked, Result, Space, SpaceDef, Wait};
 
 /// Deleted rows that a scan which may not wait passes over before it gives up.
@@ -30,21 +30,12 @@ const HURRIED_SKIPS: usize = 4096;
 /// Blocks of what is scanned beyond this are not kept in the block cache: a long scan would fill it with what nobody
 /// asks for again, in place of what is.
 const CACHED_BYTES: usize = 4 << 20;
-/// Buffers larger than this are not kept for the next scan.
+/// A larger buffer is not kept for the next scan.
 const KEPT_BYTES: usize = 64 << 10;
 
 thread_local! {
-    /// Rows of a group that is whole, on their way to the caller. A scan within a scan finds none and makes its own.
-    static COPIED: RefCell<CopiedRows> = RefCell::default();
-    /// The same for dirty rows on their way to be merged.
+    /// Dirty rows that are to be merged. A scan within a scan finds an empty buffer and makes its own.
     static DIRTY: RefCell<Rows> = RefCell::default();
-}
-
-/// For the next scan, unless it is large.
-fn keep_copied(copied_rows: CopiedRows) {
-    if copied_rows.capacity() <= KEPT_BYTES {
-        COPIED.set(copied_rows);
-    }
 }
 
 /// What a scan reads from.
@@ -85,10 +76,7 @@ impl Inner {
         if let Some(own) = own.filter(|own| own.has_in(space.0, range)) {
             return self.scan_under(own, request, wait, each);
         }
-        let mut copied_rows = COPIED.take();
-        let outcome = self.scan_whole_first(request, wait, &mut copied_rows, each);
-        keep_copied(copied_rows);
-        outcome
+        with_copied(|copied| self.scan_group_first(request, wait, copied, each))
     }
 
     /// Merges with rows of a transaction, so many of them at a time.
@@ -102,7 +90,7 @@ impl Inner {
         let Request { space, range: Range { start, end }, direction, .. } = request;
         let mut behind: Option<Vec<u8>> = None;
         while request.limit > 0 {
-            let left = rest_of(Range { start, end }, direction, behind.as_deref());
+            let left = remaining_range(Range { start, end }, direction, behind.as_deref());
             let (rows, is_all) = own.collect(space.0, left, direction, request.limit.min(MAX_ROWS));
             // Forwards the next part begins with the least key above the last one.
             let last = rows.len().checked_sub(1).filter(|_| !is_all).and_then(|last| rows.key(last));
@@ -142,7 +130,7 @@ impl Inner {
     ) -> Result<Option<usize>> {
         let has_own = own.is_some_and(|own| own.has_in(space.0, range));
         if !has_own {
-            match self.nth_of_whole(space, range, rank, Some(wait), show)? {
+            match self.nth_of_group(space, range, rank, Effort::Load(wait), show)? {
                 Ranked::Shown => return Ok(None),
                 Ranked::Only(rows) => return Ok(Some(rows)),
                 Ranked::Unknown => {}
@@ -158,75 +146,37 @@ impl Inner {
         })
     }
 
-    /// As [`crate::Read::nth_at_once`]. Where it is said how long that may wait, a group that is not whole is made so if that
-    /// is worth it.
-    pub(super) fn nth_of_whole(
-        &self,
-        space: Space,
-        range: Range<'_>,
-        rank: usize,
-        gather: Option<Wait>,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Ranked> {
-        self.check_open()?;
-        let mut copied_rows = COPIED.take();
-        let ranked = self.take_nth(space, range, rank, gather, &mut copied_rows);
-        if matches!(ranked, Ok(Ranked::Shown)) {
-            copied_rows.show(show);
-        }
-        keep_copied(copied_rows);
-        ranked
-    }
-
-    /// As [`crate::Read::pick`], of a group that is whole.
-    pub(super) fn pick(
-        &self,
-        space: Space,
-        group: &[u8],
-        draw: &mut dyn FnMut() -> u64,
-        show: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<bool> {
-        self.check_open()?;
-        let mut copied_rows = COPIED.take();
-        let is_picked = self.any_of_whole(space, group, draw, &mut copied_rows)?;
-        if is_picked {
-            copied_rows.show(show);
-        }
-        keep_copied(copied_rows);
-        Ok(is_picked)
-    }
-
-    /// Takes rows from a group that is whole, as far as it is there, and the rest from where they come from.
-    fn scan_whole_first(
+    /// Takes rows from a group that follows commits, and where it does not, from the tables and the sorted data.
+    fn scan_group_first(
         &self,
         request: Request<'_>,
         wait: Wait,
-        copied_rows: &mut CopiedRows,
+        copied: &mut CopiedRows,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut left = request.limit;
-        // Where the rows not yet told begin, in the scan's direction.
-        let mut told: Option<Vec<u8>> = None;
+        // Where the rows that are still to be shown begin, in the scan's direction.
+        let mut from: Option<Vec<u8>> = None;
         loop {
-            let range = rest_of(request.range, request.direction, told.as_deref());
+            let range = remaining_range(request.range, request.direction, from.as_deref());
             if range.start >= range.end || left == 0 {
                 return Ok(());
             }
-            let rest = Request { range, limit: left, ..request };
-            let copied = self.copy_whole(&rest, wait, copied_rows)?;
-            if copied == Copied::None {
-                return self.scan_sources(rest, wait, &Rows::default(), each);
+            let remaining = Request { range, limit: left, ..request };
+            let outcome = self.copy_from_group(&remaining, wait, copied)?;
+            if outcome == Copied::None {
+                return self.scan_sources(remaining, wait, &Rows::default(), each);
             }
-            if copied_rows.for_each(each).is_break() || copied == Copied::All {
+            if copied.for_each(each).is_break() || outcome == Copied::All {
                 return Ok(());
             }
-            left -= copied_rows.len();
-            let mut last = copied_rows.last_key().to_vec();
+            left -= copied.len();
+            let mut last = copied.last_key().to_vec();
             if request.direction == Direction::Forward {
                 // The least key above it.
                 last.push(0);
             }
-            told = Some(last);
+            from = Some(last);
         }
     }
 
@@ -251,8 +201,12 @@ impl Inner {
     }
 }
 
-/// What is left of a range of which everything on this side of `from` is done.
-fn rest_of<'a>(Range { start, end }: Range<'a>, direction: Direction, from: Option<&'a [u8]>) -> Range<'a> {
+/// What is left of a range once a scan has come to `from`.
+fn remaining_range<'a>(
+    Range { start, end }: Range<'a>,
+    direction: Direction,
+    from: Option<&'a [u8]>,
+) -> Range<'a> {
     match (from, direction) {
         (None, _) => Range { start, end },
         (Some(start), Direction::Forward) => Range { start, end },

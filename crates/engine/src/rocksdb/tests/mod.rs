@@ -6,13 +6,13 @@ mod conformance;
 mod faults;
 mod faulty;
 mod filter;
+mod groups;
 mod long;
 mod model;
 mod moving;
 pub mod random;
 mod replay;
 mod tombstones;
-mod whole;
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Groups that are kept whole say what the tables and the sorted data say.
+//! Cached groups say what the tables and the sorted data say.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::random::Random;
 use super::*;
+use crate::rocksdb::groups::{GroupId, Lookup};
 
 fn key(group: u8, number: u32) -> Vec<u8> {
     [&[b'g', group][..], &number.to_be_bytes()].concat()
@@ -16,23 +17,26 @@ fn scan(engine: &RocksEngine, group: u8, direction: Direction) -> Pairs {
     scan_from(&read, FIXED, &[b'g', group], &[b'g', group + 1], direction, usize::MAX)
 }
 
-fn is_whole(engine: &RocksEngine, group: u8) -> bool {
-    let hash = engine.inner.hasher.group(FIXED, &[b'g', group]);
-    let shard = engine.inner.shards.read(hash::shard_of(hash)).unwrap();
-    shard.wholes.find(hash, FIXED.0, &[b'g', group]).is_some()
+fn lookup(engine: &RocksEngine, group: u8, is_it: fn(&Lookup<'_>) -> bool) -> bool {
+    let name = [b'g', group];
+    let id = GroupId { hash: engine.inner.hasher.group(FIXED, &name), space: FIXED.0, name: &name };
+    let shard = engine.inner.shards.read(id.shard()).unwrap();
+    is_it(&shard.groups.lookup(id))
 }
 
-fn rests(engine: &RocksEngine, group: u8) -> bool {
-    let hash = engine.inner.hasher.group(FIXED, &[b'g', group]);
-    let shard = engine.inner.shards.read(hash::shard_of(hash)).unwrap();
-    shard.wholes.resting.has(hash, FIXED.0, &[b'g', group])
+fn is_following(engine: &RocksEngine, group: u8) -> bool {
+    lookup(engine, group, |found| matches!(found, Lookup::Following(_)))
 }
 
-/// The thread that gathers has no deadline; a test that waits for it in vain fails.
-fn wait_until_whole(engine: &RocksEngine, group: u8) {
+fn is_lagging(engine: &RocksEngine, group: u8) -> bool {
+    lookup(engine, group, |found| matches!(found, Lookup::Lagging))
+}
+
+/// The thread that loads has no deadline; a test that waits for it in vain fails.
+fn wait_until_following(engine: &RocksEngine, group: u8) {
     let begun = Instant::now();
-    while !is_whole(engine, group) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the group is never gathered");
+    while !is_following(engine, group) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the group is never loaded");
         for _ in 0..16 {
             scan(engine, group, Direction::Forward);
         }
@@ -63,12 +67,12 @@ fn change(engine: &RocksEngine, random: &mut Random, map: &mut BTreeMap<Vec<u8>,
 }
 
 #[test]
-fn a_small_group_is_whole_once_scanned_and_stays_true() {
+fn a_small_group_follows_once_scanned_and_stays_true() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     let mut random = Random::new(5);
     let mut map = BTreeMap::new();
-    let mut seen_whole = 0;
+    let mut seen_following = 0;
     for step in 0..4000 {
         let key = key(1, random.below(60) as u32);
         change(&engine, &mut random, &mut map, &key);
@@ -84,14 +88,14 @@ fn a_small_group_is_whole_once_scanned_and_stays_true() {
             assert_eq!(scan(&engine, 1, Direction::Forward), want);
             want.reverse();
             assert_eq!(scan(&engine, 1, Direction::Backward), want);
-            seen_whole += usize::from(is_whole(&engine, 1));
+            seen_following += usize::from(is_following(&engine, 1));
         }
     }
-    assert!(seen_whole > 300, "whole at {seen_whole} scans only");
+    assert!(seen_following > 300, "following at {seen_following} scans only");
 }
 
 #[test]
-fn a_large_group_is_gathered_aside_while_it_is_written_to() {
+fn a_large_group_is_loaded_in_the_background_while_it_is_written_to() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     put_many(&engine, 1, 12_000, b"old");
@@ -113,12 +117,12 @@ fn a_large_group_is_gathered_aside_while_it_is_written_to() {
             }
             number
         });
-        wait_until_whole(&engine, 1);
+        wait_until_following(&engine, 1);
         is_done.store(true, Ordering::SeqCst);
         writer.join().unwrap()
     });
     let pairs = scan(&engine, 1, Direction::Forward);
-    assert!(is_whole(&engine, 1));
+    assert!(is_following(&engine, 1));
     engine.inner.shards.forget_clean();
     assert_eq!(pairs, scan(&engine, 1, Direction::Forward), "not what the tables say after {last} writes");
 }
@@ -129,7 +133,7 @@ fn a_scan_within_a_scan_of_the_same_group_is_right() {
     let engine = open(dir.path());
     put_many(&engine, 1, 50, b"value");
     scan(&engine, 1, Direction::Forward);
-    assert!(is_whole(&engine, 1));
+    assert!(is_following(&engine, 1));
     let read = engine.begin_read(Wait::Allowed);
     let mut inner_rows = 0;
     read.scan(FIXED, Range { start: b"g\x01", end: b"g\x02" }, Direction::Forward, 10, &mut |_, _| {
@@ -141,16 +145,16 @@ fn a_scan_within_a_scan_of_the_same_group_is_right() {
 }
 
 #[test]
-fn a_group_that_is_only_written_to_is_let_go() {
+fn a_group_that_is_only_written_to_stops_following() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     put_many(&engine, 1, 20, b"value");
     scan(&engine, 1, Direction::Forward);
-    assert!(is_whole(&engine, 1));
+    assert!(is_following(&engine, 1));
     for number in 0..200 {
         put(&engine, FIXED, &key(1, number % 20), b"other");
     }
-    assert!(!is_whole(&engine, 1));
+    assert!(!is_following(&engine, 1));
     assert_eq!(scan(&engine, 1, Direction::Forward).len(), 20);
 }
 
@@ -167,7 +171,7 @@ fn memory_is_counted_and_given_back() {
     engine.inner.set_memory(MemoryBudget { row_cache_bytes: 256 << 10, ..BUDGET });
     let used = engine.stats().row_cache_bytes;
     assert!(used <= 256 << 10, "{used} bytes");
-    assert!((0..200).any(|group| !is_whole(&engine, group)));
+    assert!((0..200).any(|group| !is_following(&engine, group)));
     engine.inner.shards.forget_clean();
     assert_eq!(engine.stats().row_cache_bytes, 0);
 }
@@ -181,14 +185,14 @@ fn deleting_a_range_forgets_the_groups_in_it_and_no_others() {
         scan(&engine, group, Direction::Forward);
     }
     engine.delete_range(FIXED, Range { start: &key(2, 10), end: &key(4, 10) }).unwrap();
-    let whole: Vec<bool> = (1..6).map(|group| is_whole(&engine, group)).collect();
-    assert_eq!(whole, [true, false, false, false, true]);
+    let following: Vec<bool> = (1..6).map(|group| is_following(&engine, group)).collect();
+    assert_eq!(following, [true, false, false, false, true]);
     let left: Vec<usize> = (1..6).map(|group| scan(&engine, group, Direction::Forward).len()).collect();
     assert_eq!(left, [30, 10, 0, 20, 30]);
 }
 
 #[test]
-fn what_is_kept_of_a_large_group_beside_it_is_forgotten() {
+fn a_large_group_is_the_only_copy_of_its_rows() {
     let dir = tempfile::tempdir().unwrap();
     let memory = MemoryBudget { row_cache_bytes: 64 << 20, ..BUDGET };
     let engine = RocksEngine::open(OpenOptions { memory, ..options(dir.path()) }).unwrap();
@@ -197,21 +201,21 @@ fn what_is_kept_of_a_large_group_beside_it_is_forgotten() {
         let shard = engine.inner.shards.read(hash.shard()).unwrap();
         (
             shard.cache.get(FIXED.0, &key(2, number), &hash).is_some(),
-            shard.wholes.holds_alone(FIXED.0, &key(2, number), &hash),
+            shard.groups.is_only_copy(FIXED.0, &key(2, number), &hash),
         )
     };
     put_many(&engine, 2, 5000, b"old");
     engine.write_back_now();
     assert_eq!(cached(17), (true, false), "rows that were written back are clean ones");
     put_many(&engine, 2, 4000, b"new");
-    wait_until_whole(&engine, 2);
+    wait_until_following(&engine, 2);
     let begun = Instant::now();
     while cached(17) != (false, true) || cached(4999) != (false, true) {
         assert!(begun.elapsed() < Duration::from_secs(60), "its clean rows are never forgotten");
         thread::sleep(Duration::from_millis(1));
     }
     let value = |number: u32| get(&engine, FIXED, &key(2, number));
-    // Writing back what is whole leaves no clean rows either, and nothing that is out of date once it is not whole any more.
+    // Writing back rows of a cached group leaves no clean rows either, and nothing that is out of date once it has left.
     put(&engine, FIXED, &key(2, 17), b"newer");
     let mut tx = engine.begin_write(Wait::Allowed);
     tx.delete(FIXED, &key(2, 4999));
@@ -222,7 +226,7 @@ fn what_is_kept_of_a_large_group_beside_it_is_forgotten() {
     {
         let mut shard = engine.inner.shards.write(hash.shard()).unwrap();
         let range = Range { start: &group, end: b"g\x03" };
-        shard.wholes.forget(FIXED.0, range, &engine.inner.shards.budget);
+        shard.groups.forget(FIXED.0, range, &engine.inner.shards.budget);
     }
     assert_eq!(value(17).unwrap(), b"newer");
     assert_eq!(value(18).unwrap(), b"new");
@@ -232,21 +236,21 @@ fn what_is_kept_of_a_large_group_beside_it_is_forgotten() {
 }
 
 #[test]
-fn a_small_group_rests_when_all_of_it_was_written_back() {
+fn a_small_group_is_cached_as_lagging_when_all_of_it_was_written_back() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     put_many(&engine, 1, 20, b"one");
     put_many(&engine, 2, 1, b"single");
     put_many(&engine, 3, 600, b"many");
     engine.write_back_now();
-    assert_eq!([1, 2, 3].map(|group| rests(&engine, group)), [true, false, false]);
+    assert_eq!([1, 2, 3].map(|group| is_lagging(&engine, group)), [true, false, false]);
     // Nothing is read from the sorted data: neither what is there nor what is not.
     let read = engine.begin_read(Wait::Never);
     let misses = engine.stats().row_cache_misses;
     assert_eq!(get_from(&read, FIXED, &key(1, 7)), Some(b"one".to_vec()));
     assert_eq!(get_from(&read, FIXED, &key(1, 77)), None);
     assert_eq!(engine.stats().row_cache_misses, misses);
-    // What is written does not wake it; whoever scans sees it.
+    // What is written leaves it lagging; whoever scans sees it.
     put(&engine, FIXED, &key(1, 7), b"two");
     put(&engine, FIXED, &key(1, 70), b"new");
     engine.inner.freeze().unwrap();
@@ -254,23 +258,23 @@ fn a_small_group_rests_when_all_of_it_was_written_back() {
     let mut tx = engine.begin_write(Wait::Allowed);
     tx.delete(FIXED, &key(1, 8));
     tx.commit().unwrap();
-    assert!(rests(&engine, 1));
+    assert!(is_lagging(&engine, 1));
     let mut want: Pairs = (0..20).map(|number| (key(1, number), b"one".to_vec())).collect();
     want[7].1 = b"two".to_vec();
     want.remove(8);
     want.push((key(1, 70), b"newer".to_vec()));
     assert_eq!(scan(&engine, 1, Direction::Forward), want);
-    assert!(is_whole(&engine, 1) && !rests(&engine, 1));
-    // Written to for long, it rests again, and goes when it has grown.
+    assert!(is_following(&engine, 1) && !is_lagging(&engine, 1));
+    // Written to for long, it lags again, and leaves when it has grown.
     for number in 0..100 {
         put(&engine, FIXED, &key(1, 19), &[number]);
     }
-    assert!(rests(&engine, 1));
+    assert!(is_lagging(&engine, 1));
     for number in 100..1100 {
         put(&engine, FIXED, &key(1, number), b"more");
     }
     engine.write_back_now();
-    assert!(!rests(&engine, 1));
+    assert!(!is_lagging(&engine, 1));
     let misses = engine.stats().row_cache_misses;
     assert_eq!(get(&engine, FIXED, &key(1, 0)), Some(b"one".to_vec()), "what it held stays in memory");
     assert_eq!(engine.stats().row_cache_misses, misses);
@@ -278,16 +282,16 @@ fn a_small_group_rests_when_all_of_it_was_written_back() {
 }
 
 #[test]
-fn a_group_that_the_sorted_data_holds_already_does_not_rest() {
+fn a_group_that_the_sorted_data_holds_already_is_not_cached_as_lagging() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     put(&engine, FIXED, &key(1, 50), b"older");
     engine.write_back_now();
     put_many(&engine, 1, 20, b"one");
     engine.write_back_now();
-    assert!(!rests(&engine, 1));
+    assert!(!is_lagging(&engine, 1));
     assert_eq!(scan(&engine, 1, Direction::Forward).len(), 21);
-    // Nor does one whose rows are gone but may still be met.
+    // Nor is one whose rows are gone but may still be met.
     put_many(&engine, 2, 20, b"two");
     engine.write_back_now();
     engine.inner.shards.forget_clean();
@@ -296,12 +300,12 @@ fn a_group_that_the_sorted_data_holds_already_does_not_rest() {
 }
 
 #[test]
-fn groups_that_rest_and_wake_say_what_a_map_says() {
+fn groups_that_lag_and_catch_up_say_what_a_map_says() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     let mut random = Random::new(17);
     let mut map = BTreeMap::new();
-    let (mut rested, mut woken) = (0, 0);
+    let (mut lagging, mut caught_up) = (0, 0);
     for step in 0..12_000 {
         let group = random.below(12) as u8;
         let number = random.below(40) as u32;
@@ -323,22 +327,22 @@ fn groups_that_rest_and_wake_say_what_a_map_says() {
         let other = self::key(group, random.below(40) as u32);
         assert_eq!(get(&engine, FIXED, &other), map.get(&other).cloned(), "step {step}");
         if random.below(50) == 0 {
-            let did_rest = rests(&engine, group);
+            let was_lagging = is_lagging(&engine, group);
             let end = [b'g', group + 1];
             let want: Pairs = map
                 .range([b'g', group].to_vec()..end.to_vec())
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
             assert_eq!(scan(&engine, group, Direction::Forward), want, "step {step}");
-            rested += usize::from(did_rest);
-            woken += usize::from(did_rest && is_whole(&engine, group));
+            lagging += usize::from(was_lagging);
+            caught_up += usize::from(was_lagging && is_following(&engine, group));
         }
     }
-    assert!(rested > 20 && woken > 20, "{rested} rested, {woken} were woken");
+    assert!(lagging > 20 && caught_up > 20, "{lagging} lagged, {caught_up} caught up");
 }
 
 #[test]
-fn a_pick_is_a_row_of_a_group_that_is_whole_and_of_no_other() {
+fn a_pick_is_a_row_of_a_following_group_and_of_no_other() {
     for count in [20, 5000] {
         let dir = tempfile::tempdir().unwrap();
         let engine = open(dir.path());
@@ -357,8 +361,8 @@ fn a_pick_is_a_row_of_a_group_that_is_whole_and_of_no_other() {
         let of_group = |draw: &mut dyn FnMut() -> u64, show: &mut dyn FnMut(&[u8], &[u8])| {
             read.pick(FIXED, &[b'g', 1], draw, show).unwrap()
         };
-        assert_eq!(pick(&of_group), None, "not whole yet");
-        wait_until_whole(&engine, 1);
+        assert_eq!(pick(&of_group), None, "not cached yet");
+        wait_until_following(&engine, 1);
         let mut left: BTreeMap<_, _> = scan(&engine, 1, Direction::Forward).into_iter().collect();
         let mut missed = 0;
         while !left.is_empty() {
@@ -379,8 +383,8 @@ fn a_pick_is_a_row_of_a_group_that_is_whole_and_of_no_other() {
                 tx.delete(FIXED, &key);
             }
             tx.commit().unwrap();
-            if !is_whole(&engine, 1) {
-                wait_until_whole(&engine, 1);
+            if !is_following(&engine, 1) {
+                wait_until_following(&engine, 1);
             }
         }
         assert_eq!(pick(&of_group), None, "nothing is left");
@@ -394,7 +398,7 @@ fn picks_of_a_transaction_are_even_among_what_it_left() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     put_many(&engine, 1, COUNT as u32, b"value");
-    wait_until_whole(&engine, 1);
+    wait_until_following(&engine, 1);
     let all = scan(&engine, 1, Direction::Forward);
     let mut tx = engine.begin_write(Wait::Allowed);
     // Of another group, which does not matter.
@@ -431,7 +435,7 @@ fn picks_of_a_transaction_are_even_among_what_it_left() {
 }
 
 #[test]
-fn ranks_are_known_at_once_where_the_group_is_whole() {
+fn ranks_are_known_at_once_where_the_group_is_following() {
     const COUNT: u32 = 5_000;
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());

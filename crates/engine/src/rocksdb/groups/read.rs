@@ -1,0 +1,172 @@
+//! Reads of cached groups. Rows are copied out under the shard's lock and shown without it.
+
+use std::cell::RefCell;
+
+use super::super::Inner;
+use super::super::ordered::{CopiedRows, Ordered, Part};
+use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
+use super::scans::Load;
+use super::{GroupId, Lookup, SMALL_BYTES};
+use crate::{Groups, Range, Ranked, Result, Space, Wait};
+
+/// A larger buffer is not kept for the next read.
+const KEPT_BYTES: usize = 64 << 10;
+
+thread_local! {
+    /// A scan within a scan finds an empty buffer and makes its own.
+    static COPIED: RefCell<CopiedRows> = RefCell::default();
+}
+
+/// Gives the thread's buffer for copied rows.
+pub fn with_copied<T>(read: impl FnOnce(&mut CopiedRows) -> T) -> T {
+    let mut copied = COPIED.take();
+    let outcome = read(&mut copied);
+    if copied.capacity() <= KEPT_BYTES {
+        COPIED.set(copied);
+    }
+    outcome
+}
+
+/// How far a read goes to have a group follow commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    None,
+    /// It is loaded in the background if it is read often.
+    Background,
+    /// A small group is loaded now, waiting for the disk or not.
+    Load(Wait),
+}
+
+/// How many of the wanted rows were copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copied {
+    All,
+    /// As many as fit.
+    Some,
+    /// The group does not follow commits.
+    None,
+}
+
+impl Inner {
+    /// The group of all keys of a range, if it is one and its space has cached groups.
+    fn group_of<'a>(&self, space: Space, range: Range<'a>) -> Result<Option<GroupId<'a>>> {
+        let def = self.def(space)?;
+        let is_cached = def.groups == Groups::Kept;
+        let name = is_cached.then(|| group::single(def, range.start, range.end)).flatten();
+        Ok(name.map(|name| self.group_id(space, name)))
+    }
+
+    pub(super) fn group_id<'a>(&self, space: Space, name: &'a [u8]) -> GroupId<'a> {
+        GroupId { hash: self.hasher.group(space, name), space: space.0, name }
+    }
+
+    /// Reads a group that follows commits; None where it does not.
+    fn read_group<T>(
+        &self,
+        id: GroupId<'_>,
+        effort: Effort,
+        read: impl FnOnce(&Ordered) -> T,
+    ) -> Result<Option<T>> {
+        let load = {
+            let shard = self.shards.read(id.shard())?;
+            match shard.groups.lookup(id) {
+                Lookup::Following(rows) => return Ok(Some(read(rows))),
+                _ if effort == Effort::None => return Ok(None),
+                Lookup::Lagging => None,
+                Lookup::Absent => Some(shard.groups.scans.count(id.hash)),
+            }
+        };
+        let is_following = match (load, effort) {
+            (None, _) => {
+                let is_following = self.shards.write(id.shard())?.catch_up(id, &self.shards.budget);
+                self.shards.evict();
+                is_following
+            }
+            (Some(Load::Now(max_rows)), Effort::Load(wait)) => {
+                self.load(id, wait, max_rows, SMALL_BYTES).is_some()
+            }
+            (Some(Load::InBackground), _) => {
+                self.loader.add(id);
+                false
+            }
+            _ => false,
+        };
+        if !is_following {
+            return Ok(None);
+        }
+        match self.shards.read(id.shard())?.groups.lookup(id) {
+            Lookup::Following(rows) => Ok(Some(read(rows))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Copies rows that a scan wants.
+    pub(in super::super) fn copy_from_group(
+        &self,
+        request: &Request<'_>,
+        wait: Wait,
+        out: &mut CopiedRows,
+    ) -> Result<Copied> {
+        let Request { space, range, direction, limit } = *request;
+        let Some(id) = self.group_of(space, range)? else { return Ok(Copied::None) };
+        let part = Part {
+            start: range.start.get(id.name.len()..).unwrap_or_default(),
+            end: range.end.strip_prefix(id.name),
+            direction,
+            max_rows: limit.min(MAX_ROWS),
+            max_bytes: MAX_BYTES,
+        };
+        let is_all = self.read_group(id, Effort::Load(wait), |rows| {
+            out.begin(id.name);
+            rows.copy(&part, out)
+        })?;
+        Ok(is_all.map_or(Copied::None, |is_all| if is_all { Copied::All } else { Copied::Some }))
+    }
+
+    /// As [`crate::Read::nth_at_once`].
+    pub(in super::super) fn nth_of_group(
+        &self,
+        space: Space,
+        range: Range<'_>,
+        rank: usize,
+        effort: Effort,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Ranked> {
+        self.check_open()?;
+        let Some(id) = self.group_of(space, range)? else { return Ok(Ranked::Unknown) };
+        let start = range.start.get(id.name.len()..).unwrap_or_default();
+        with_copied(|copied| {
+            let counted = self.read_group(id, effort, |rows| {
+                copied.begin(id.name);
+                rows.copy_nth(start, range.end.strip_prefix(id.name), rank, copied)
+            })?;
+            match counted {
+                None => return Ok(Ranked::Unknown),
+                Some(Some(rows)) => return Ok(Ranked::Only(rows)),
+                Some(None) => copied.show(show),
+            }
+            Ok(Ranked::Shown)
+        })
+    }
+
+    /// As [`crate::Read::pick`].
+    pub(in super::super) fn pick(
+        &self,
+        space: Space,
+        group: &[u8],
+        draw: &mut dyn FnMut() -> u64,
+        show: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        self.check_open()?;
+        with_copied(|copied| {
+            let is_picked = self.read_group(self.group_id(space, group), Effort::None, |rows| {
+                copied.begin(group);
+                rows.copy_any(draw, copied)
+            })?;
+            if is_picked == Some(true) {
+                copied.show(show);
+            }
+            Ok(is_picked == Some(true))
+        })
+    }
+}
