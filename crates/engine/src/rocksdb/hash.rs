@@ -14,6 +14,28 @@ impl RowHash {
     }
 }
 
+/// Names a group: its hash, its space, and the bytes that its keys begin with.
+#[derive(Clone, Copy)]
+pub struct GroupId<'a> {
+    pub hash: u64,
+    pub space: u8,
+    pub name: &'a [u8],
+}
+
+impl<'a> GroupId<'a> {
+    /// The group of a row, and the rest of the key.
+    #[inline]
+    pub fn of_row(space: u8, key: &'a [u8], hash: &RowHash) -> Option<(GroupId<'a>, &'a [u8])> {
+        let (name, suffix) = key.split_at_checked(hash.group_len)?;
+        Some((GroupId { hash: hash.group, space, name }, suffix))
+    }
+
+    #[inline]
+    pub fn shard(&self) -> usize {
+        shard_of(self.hash)
+    }
+}
+
 #[inline]
 pub fn shard_of(group_hash: u64) -> usize {
     (group_hash >> 56) as usize % SHARDS
@@ -34,6 +56,11 @@ impl Hasher {
     pub fn group(&self, space: Space, group: &[u8]) -> u64 {
         let hash = rapidhash_v3_micro_inline::<true, false>(group, &self.secrets);
         fold(hash ^ u64::from(space.0), 0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[inline]
+    pub fn group_id<'a>(&self, space: Space, name: &'a [u8]) -> GroupId<'a> {
+        GroupId { hash: self.group(space, name), space: space.0, name }
     }
 
     #[inline]

@@ -54,13 +54,8 @@ fn partition_of(hash: u64, partitions: usize) -> usize {
 
 impl<T> LinearHashTable<T> {
     #[inline]
-    fn table(&self, hash: u64) -> Option<&HashTable<T>> {
-        self.partitions.get(partition_of(hash, self.partitions.len())).map(|partition| &partition.entries)
-    }
-
-    #[inline]
     pub fn find(&self, hash: u64, is_it: impl FnMut(&T) -> bool) -> Option<&T> {
-        self.table(hash)?.find(hash, is_it)
+        self.partitions.get(partition_of(hash, self.partitions.len()))?.entries.find(hash, is_it)
     }
 
     pub fn remove(&mut self, hash: u64, is_it: impl FnMut(&T) -> bool) -> Option<T> {

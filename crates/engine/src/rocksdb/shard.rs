@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 
 use super::abandoned::Abandoned;
 use super::cache::{CacheBudget, CachePart};
-use super::groups::{GroupCache, GroupId, WrittenBack};
-use super::hash::{RowHash, SHARDS, shard_of};
+use super::groups::{GroupCache, WrittenBack};
+use super::hash::{GroupId, RowHash, SHARDS, shard_of};
 use super::linear_hash::Place;
 use super::table::Table;
 use super::table::arena::Row;
@@ -113,7 +113,7 @@ impl Shard {
     /// Has a lagging group follow commits again; false where there is none, or too much has been written to it.
     pub fn catch_up(&mut self, id: GroupId<'_>, budget: &CacheBudget) -> bool {
         let tables = self.frozen.iter().rev().map(|table| &**table).chain([&self.active]);
-        let dirty = tables.flat_map(|table| table.rows_of(id.space, id.name, id.hash));
+        let dirty = tables.flat_map(|table| table.rows_of(id));
         self.groups.catch_up(id, dirty, budget)
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rapidhash::RapidHashMap;
 
 use super::abandoned::Abandoned;
+use super::ordered::head_of;
 use super::store::{Holder, Store};
 use super::table::Table;
 use super::table::arena::{Row, RowAt};
@@ -98,7 +99,7 @@ impl<'a> SortedRows<'a> {
                     deleted.rows += 1;
                     deleted.is_one &= deleted.group == group;
                 }
-                let (prefix, suffix) = (first_bytes(row.key), first_bytes(suffix));
+                let (prefix, suffix) = (head_of(row.key), head_of(suffix));
                 rows.push(Sorted { prefix, group: hash, suffix, table: number, at });
             }
         }
@@ -150,13 +151,4 @@ impl<'a> SortedRows<'a> {
     fn by_key(&self, a: &Sorted, b: &Sorted) -> Ordering {
         self.row(a).key.cmp(self.row(b).key).then(a.table.cmp(&b.table))
     }
-}
-
-/// The first eight bytes as a number that sorts as they do.
-fn first_bytes(key: &[u8]) -> u64 {
-    let mut prefix = [0; 8];
-    for (to, from) in prefix.iter_mut().zip(key) {
-        *to = *from;
-    }
-    u64::from_be_bytes(prefix)
 }

@@ -59,7 +59,7 @@ impl Inner {
             if rows.len() < MIN_ROWS || rows.bytes() > SMALL_BYTES {
                 continue;
             }
-            let id = self.group_id(space, name);
+            let id = self.hasher.group_id(space, name);
             let Ok(mut shard) = self.shards.write(id.shard()) else { return };
             shard.groups.insert_lagging(id, rows, unit, &self.shards.budget);
             drop(shard);

@@ -10,11 +10,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::super::Inner;
+use super::super::hash::GroupId;
 use super::super::ordered::Ordered;
 use super::super::scan::{Request, group};
 use super::super::shard::Shard;
 use super::super::table::rows::Rows;
-use super::GroupId;
 use crate::{Direction, Range, Space, Wait};
 
 /// Groups that wait for the thread. More are not taken: they are scanned again.
@@ -112,7 +112,7 @@ impl Inner {
 
     /// Forgets what is in memory of a group but its dirty rows.
     pub(in super::super) fn forget_group(&self, space: Space, name: &[u8]) {
-        self.forget_rows(self.group_id(space, name), &|shard, range| {
+        self.forget_rows(self.hasher.group_id(space, name), &|shard, range| {
             shard.groups.forget(space.0, range, &self.shards.budget);
         });
     }
@@ -122,7 +122,7 @@ impl Inner {
         let Some(end) = group::successor(id.name) else { return };
         let range = Range { start: id.name, end: &end };
         let Ok(mut shard) = self.shards.write(id.shard()) else { return };
-        let (order, bytes) = shard.active.take_order(id.space, id.name, id.hash);
+        let (order, bytes) = shard.active.take_order(id);
         let _before = self
             .active_bytes
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |active| Some(active.saturating_sub(bytes)));
@@ -143,7 +143,7 @@ impl Inner {
                 std::thread::park_timeout(LOOK_ROUND);
                 continue;
             };
-            let id = self.group_id(space, &name);
+            let id = self.hasher.group_id(space, &name);
             let max_bytes = self.shards.budget.limit() / LARGEST_SHARE;
             if let Some(number) = self.load(id, Wait::Allowed, usize::MAX, max_bytes) {
                 self.forget_rows(id, &|shard, _| shard.groups.set_only_copy(id, number));

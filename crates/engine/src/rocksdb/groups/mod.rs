@@ -27,7 +27,7 @@ pub use self::load::Loader;
 pub use self::read::{Copied, Effort, with_copied};
 use self::scans::ScanCounts;
 use super::cache::CacheBudget;
-use super::hash::{RowHash, prefetch_line, shard_of};
+use super::hash::{GroupId, RowHash, prefetch_line};
 use super::ordered::Ordered;
 use super::table::arena::Row;
 use crate::Range;
@@ -53,28 +53,6 @@ const MAX_WRITTEN_ROWS: usize = 1 << 16;
 const EVICT_GROUPS: usize = 256;
 /// The entry with its share of the table, at the usual fill: `size_of::<CachedGroup>()` by 0.8.
 const OVERHEAD_BYTES: usize = 150;
-
-/// Names a group: its hash, its space, and the bytes that its keys begin with.
-#[derive(Clone, Copy)]
-pub struct GroupId<'a> {
-    pub hash: u64,
-    pub space: u8,
-    pub name: &'a [u8],
-}
-
-impl<'a> GroupId<'a> {
-    /// The group of a row, and the rest of the key.
-    #[inline]
-    pub fn of_row(space: u8, key: &'a [u8], hash: &RowHash) -> Option<(GroupId<'a>, &'a [u8])> {
-        let (name, suffix) = key.split_at_checked(hash.group_len)?;
-        Some((GroupId { hash: hash.group, space, name }, suffix))
-    }
-
-    #[inline]
-    pub fn shard(&self) -> usize {
-        shard_of(self.hash)
-    }
-}
 
 /// A row written while its group was loading: the key without the group, and the value.
 type Written = (Box<[u8]>, Option<Box<[u8]>>);

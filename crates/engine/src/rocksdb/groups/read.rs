@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 
 use super::super::Inner;
+use super::super::hash::GroupId;
 use super::super::ordered::{CopiedRows, Ordered, Part};
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::scans::Load;
-use super::{GroupId, Lookup, SMALL_BYTES};
+use super::{Lookup, SMALL_BYTES};
 use crate::{Groups, Range, Ranked, Result, Space, Wait};
 
 /// A larger buffer is not kept for the next read.
@@ -53,11 +54,7 @@ impl Inner {
         let def = self.def(space)?;
         let is_cached = def.groups == Groups::Kept;
         let name = is_cached.then(|| group::single(def, range.start, range.end)).flatten();
-        Ok(name.map(|name| self.group_id(space, name)))
-    }
-
-    pub(super) fn group_id<'a>(&self, space: Space, name: &'a [u8]) -> GroupId<'a> {
-        GroupId { hash: self.hasher.group(space, name), space: space.0, name }
+        Ok(name.map(|name| self.hasher.group_id(space, name)))
     }
 
     /// Reads a group that follows commits; None where it does not.
@@ -159,7 +156,7 @@ impl Inner {
     ) -> Result<bool> {
         self.check_open()?;
         with_copied(|copied| {
-            let is_picked = self.read_group(self.group_id(space, group), Effort::None, |rows| {
+            let is_picked = self.read_group(self.hasher.group_id(space, group), Effort::None, |rows| {
                 copied.begin(group);
                 rows.copy_any(draw, copied)
             })?;

@@ -104,10 +104,8 @@ impl Few {
     }
 
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.rows()
-            .take_while(|(other, _)| *other <= key)
-            .find(|(other, _)| *other == key)
-            .map(|(_, value)| value)
+        let (begin, end) = self.find(key).value?;
+        self.bytes.get(begin..end)
     }
 
     pub fn set(&mut self, key: &[u8], value: Option<&[u8]>) {
@@ -151,14 +149,12 @@ impl Few {
         rank: usize,
         show: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Option<usize> {
-        let mut left = rank;
         let mut seen = 0;
         for (key, value) in self.part(start, end) {
-            if left == 0 {
+            if seen == rank {
                 show(key, value);
                 return None;
             }
-            left -= 1;
             seen += 1;
         }
         Some(seen)

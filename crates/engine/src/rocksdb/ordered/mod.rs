@@ -113,7 +113,7 @@ impl Ordered {
 
     /// Copies one row out, each with the same chance; false where that did not come about.
     pub fn copy_any(&self, draw: &mut dyn FnMut() -> u64, out: &mut CopiedRows) -> bool {
-        let show = &mut |key: &[u8], value: &[u8]| out.rows.push_value(key, value);
+        let show = &mut |key: &[u8], value: &[u8]| out.rows.push(key, Some(value), 0);
         match &self.form {
             Form::Few(rows) => {
                 let rank = (u128::from(draw()) * rows.len() as u128) >> 64;
@@ -131,7 +131,7 @@ impl Ordered {
         rank: usize,
         out: &mut CopiedRows,
     ) -> Option<usize> {
-        let show = &mut |key: &[u8], value: &[u8]| out.rows.push_value(key, value);
+        let show = &mut |key: &[u8], value: &[u8]| out.rows.push(key, Some(value), 0);
         match &self.form {
             Form::Few(rows) => rows.show_nth(start, end, rank, show),
             Form::Many(rows) => rows.show_nth(start, end, rank, show),
@@ -150,7 +150,7 @@ impl Ordered {
             if rows_left == 0 || bytes_left == 0 {
                 return false;
             }
-            out.rows.push_value(key, value);
+            out.rows.push(key, Some(value), 0);
             rows_left -= 1;
             bytes_left = bytes_left.saturating_sub(key.len() + value.len());
             true

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::super::Inner;
-use super::super::hash::{SHARDS, shard_of};
+use super::super::hash::SHARDS;
 use super::super::table::Table;
 use super::super::table::arena::RowAt;
 use super::super::table::order::{Collected, Found, Want};
@@ -46,7 +46,7 @@ pub trait Tables {
 
 impl Tables for Inner {
     fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound> {
-        let index = shard_of(want.group_hash);
+        let index = want.id.shard();
         let mark = out.mark();
         // Each round that comes back has ordered one more table.
         loop {
@@ -56,7 +56,7 @@ impl Tables for Inner {
             if !nearest.collect(&shard.active, want, 0, out) {
                 check_effort(want.wait, shard.active.len())?;
                 drop(shard);
-                self.order_group(index, want)?;
+                self.order_group(want)?;
                 continue;
             }
             let unordered = shard
@@ -69,7 +69,7 @@ impl Tables for Inner {
             match unordered {
                 Some(table) => {
                     check_effort(want.wait, table.len())?;
-                    table.sort_group(want.space, want.group, want.group_hash);
+                    table.sort_group(want.id);
                 }
                 None => return Ok(nearest.bound),
             }
@@ -101,7 +101,8 @@ impl Tables for Inner {
 impl Inner {
     /// Orders a long group of the active table in steps: commits to the shard wait for one step at most. When the
     /// table is sealed meanwhile nothing comes of it.
-    fn order_group(&self, index: usize, want: &Want<'_>) -> Result<()> {
+    fn order_group(&self, want: &Want<'_>) -> Result<()> {
+        let index = want.id.shard();
         // Who comes second finds it done.
         let _turn = match want.wait {
             Wait::Allowed => self.ordering.lock(),
@@ -109,10 +110,10 @@ impl Inner {
         };
         let (head, seals) = {
             let shard = self.shards.read(index)?;
-            if shard.active.is_ordered(want.space, want.group, want.group_hash) {
+            if shard.active.is_ordered(want.id) {
                 return Ok(());
             }
-            (shard.active.head(want.group_hash), shard.seals)
+            (shard.active.head(want.id), shard.seals)
         };
         let mut found = Found::default();
         let mut at = head;
@@ -121,12 +122,12 @@ impl Inner {
             if shard.seals != seals {
                 return Ok(());
             }
-            at = shard.active.walk_group(want.space, want.group, at, &mut found);
+            at = shard.active.walk_group(want.id, at, &mut found);
         }
         let rows = found.in_order();
         let mut shard = self.shards.write(index)?;
         if shard.seals == seals {
-            let grown = shard.active.adopt_order(want.space, want.group, want.group_hash, rows, head);
+            let grown = shard.active.adopt_order(want.id, rows, head);
             self.active_bytes.fetch_add(grown, Ordering::Relaxed);
         }
         Ok(())
@@ -136,12 +137,12 @@ impl Inner {
 /// A snapshot's sets, newest first.
 impl Tables for Vec<Arc<TableSet>> {
     fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound> {
-        let index = shard_of(want.group_hash);
+        let index = want.id.shard();
         let mut nearest = Nearest::new(want.direction);
         for (age, set) in self.iter().enumerate() {
             let Some(table) = set.table(index) else { continue };
             while !nearest.collect(table, want, age as u16, out) {
-                table.sort_group(want.space, want.group, want.group_hash);
+                table.sort_group(want.id);
             }
         }
         Ok(nearest.bound)
@@ -220,7 +221,7 @@ impl<'p> Picked<'p> {
             if self.bound.as_ref().is_some_and(|bound| ordered(row.key, bound, direction).is_gt()) {
                 continue;
             }
-            self.out.push_row(&row, age);
+            self.out.push(row.key, row.value, age);
             if self.out.len() >= 2 * self.max_rows || self.out.bytes() >= 4 * MAX_BYTES {
                 self.prune();
             }
@@ -249,12 +250,12 @@ impl<'p> Picked<'p> {
 pub struct Chunk<'r> {
     request: Request<'r>,
     /// The group of all keys of the range, if it is one.
-    group: Option<&'r [u8]>,
+    pub group: Option<&'r [u8]>,
     /// Forward: the least key not yet covered. Backward: the key above the greatest one not yet covered.
-    from: Vec<u8>,
+    pub from: Vec<u8>,
     pub rows: Rows,
     /// Where the chunk ends and the next one begins; None at the end of the range.
-    to: Option<Vec<u8>>,
+    pub to: Option<Vec<u8>>,
     max_rows: usize,
 }
 
@@ -276,31 +277,11 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    pub fn into_rows(self) -> Rows {
-        self.rows
-    }
-
-    pub fn group(&self) -> Option<&'r [u8]> {
-        self.group
-    }
-
-    pub fn from(&self) -> &[u8] {
-        &self.from
-    }
-
-    pub fn bound(&self) -> Option<&[u8]> {
-        self.to.as_deref()
-    }
-
     /// Goes on to the next chunk; false behind the last.
     pub fn advance(&mut self) -> bool {
         let Some(to) = self.to.take() else { return false };
         self.from = to;
         self.max_rows = (self.max_rows * 2).min(MAX_ROWS);
-        self.request.range.start < self.request.range.end && self.range_left()
-    }
-
-    fn range_left(&self) -> bool {
         let range = self.range();
         range.start < range.end
     }
@@ -330,9 +311,7 @@ impl<'r> Chunk<'r> {
     fn want<'w>(&'w self, view: &View<'_>, group: &'w [u8], max_rows: usize) -> Want<'w> {
         let Range { start, end } = self.range();
         Want {
-            space: self.request.space.0,
-            group,
-            group_hash: view.hasher.group(self.request.space, group),
+            id: view.hasher.group_id(self.request.space, group),
             start,
             end,
             direction: self.request.direction,

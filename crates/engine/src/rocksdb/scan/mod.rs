@@ -235,7 +235,7 @@ pub fn scan(
     let (mut sorted, mut bytes_read) = (None, before);
     let mut chunk = Chunk::new(view, request, DIRTY.take());
     let outcome = scan_chunks(view, request, own, each, &mut chunk, &mut sorted, &mut bytes_read);
-    let rows = chunk.into_rows();
+    let rows = chunk.rows;
     if rows.capacity() <= KEPT_BYTES {
         DIRTY.set(rows);
     }
@@ -256,7 +256,7 @@ fn scan_chunks<'a>(
     bytes_read: &mut usize,
 ) -> Result<()> {
     let Request { direction, limit, .. } = request;
-    let in_one_group = chunk.group().is_some();
+    let in_one_group = chunk.group.is_some();
     let mut own_at = 0;
     let mut left = limit;
     let mut skipped = 0;
@@ -270,8 +270,8 @@ fn scan_chunks<'a>(
             let fills_cache = *bytes_read < CACHED_BYTES;
             let mut iterator = open_iterator(view, &request, in_one_group, fills_cache)?;
             match direction {
-                Direction::Forward => iterator.seek(chunk.from()),
-                Direction::Backward => seek_before(&mut iterator, chunk.from()),
+                Direction::Forward => iterator.seek(&chunk.from),
+                Direction::Backward => seek_before(&mut iterator, &chunk.from),
             }
             check(view.store, &iterator)?;
             *sorted = Some(Sorted { iterator, made_at: retirements, fills_cache });
@@ -284,7 +284,7 @@ fn scan_chunks<'a>(
             sorted: sorted.as_mut(),
             bytes_read,
             direction,
-            bound: chunk.bound(),
+            bound: chunk.to.as_deref(),
         };
         while left > 0 {
             if let Some(sorted) = &mut merge.sorted

@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use self::arena::{Arena, NewRow, Row, RowAt};
 use self::order::{CHAIN_LIMIT, Orders};
 use self::slots::{Place, Slots};
-use super::hash::RowHash;
+use super::hash::{GroupId, RowHash};
 use crate::Groups;
 
 /// Hash slots of a row and of its share of groups, at the usual fill.
@@ -140,30 +140,27 @@ impl Table {
             grown += orders.insert(space, key, hash, at);
         }
         *bytes += grown;
-        if usize::from(new.depth) == CHAIN_LIMIT {
-            grown += self.order_group(space, key.get(..hash.group_len).unwrap_or_default(), hash.group);
+        if usize::from(new.depth) == CHAIN_LIMIT
+            && let Some((id, _)) = GroupId::of_row(space, key, hash)
+        {
+            grown += self.order_group(id);
         }
         grown
     }
 
     /// The newest row of the group's chain.
-    pub fn head(&self, group_hash: u64) -> RowAt {
-        self.groups.find(group_hash as u32, |_| true).unwrap_or(RowAt::NONE)
+    pub fn head(&self, id: GroupId<'_>) -> RowAt {
+        self.groups.find(id.hash as u32, |_| true).unwrap_or(RowAt::NONE)
     }
 
     /// The group's rows and where they are, in no order.
-    fn chain<'t>(
-        &'t self,
-        space: u8,
-        group: &'t [u8],
-        group_hash: u64,
-    ) -> impl Iterator<Item = (RowAt, Row<'t>)> {
-        let mut at = self.head(group_hash);
+    fn chain<'t>(&'t self, id: GroupId<'t>) -> impl Iterator<Item = (RowAt, Row<'t>)> {
+        let mut at = self.head(id);
         std::iter::from_fn(move || {
             while at != RowAt::NONE {
                 let (here, row) = (at, self.arena.row(at));
                 at = row.next;
-                if !row.is_dead && row.is_in(space, group) {
+                if !row.is_dead && row.is_in(id.space, id.name) {
                     return Some((here, row));
                 }
             }
@@ -172,13 +169,8 @@ impl Table {
     }
 
     /// The group's rows, in no order.
-    pub fn rows_of<'t>(
-        &'t self,
-        space: u8,
-        group: &'t [u8],
-        group_hash: u64,
-    ) -> impl Iterator<Item = Row<'t>> {
-        self.chain(space, group, group_hash).map(|(_, row)| row)
+    pub fn rows_of<'t>(&'t self, id: GroupId<'t>) -> impl Iterator<Item = Row<'t>> {
+        self.chain(id).map(|(_, row)| row)
     }
 
     /// All rows, in no order that means anything.

@@ -10,7 +10,7 @@ use super::Table;
 use super::arena::{Row, RowAt};
 use super::rows::{Rows, ordered};
 use crate::rocksdb::field::u32_at;
-use crate::rocksdb::hash::{RowHash, prefetch_row};
+use crate::rocksdb::hash::{GroupId, RowHash, prefetch_row};
 use crate::rocksdb::ordered::{Ordered, head_of};
 use crate::{Direction, Wait};
 
@@ -62,9 +62,15 @@ impl Found {
 struct Order {
     hash: u64,
     space: u8,
-    group: Box<[u8]>,
+    name: Box<[u8]>,
     /// Addresses, by the part of the key behind the group.
     rows: Ordered,
+}
+
+impl Order {
+    fn is(&self, id: GroupId<'_>) -> bool {
+        self.hash == id.hash && self.space == id.space && *self.name == *id.name
+    }
 }
 
 /// The ordered indexes of an active table.
@@ -79,17 +85,14 @@ impl Orders {
         self.groups.is_empty()
     }
 
-    fn find(&self, space: u8, group: &[u8], hash: u64) -> Option<&Order> {
-        self.groups.find(hash, |order| order.hash == hash && order.space == space && *order.group == *group)
+    fn find(&self, id: GroupId<'_>) -> Option<&Order> {
+        self.groups.find(id.hash, |order| order.is(id))
     }
 
     /// The bytes by which the indexes grew.
     pub fn insert(&mut self, space: u8, key: &[u8], hash: &RowHash, at: RowAt) -> usize {
-        let Some((group, suffix)) = key.split_at_checked(hash.group_len) else { return 0 };
-        let found = self.groups.find_mut(hash.group, |order| {
-            order.hash == hash.group && order.space == space && *order.group == *group
-        });
-        let Some(order) = found else { return 0 };
+        let Some((id, suffix)) = GroupId::of_row(space, key, hash) else { return 0 };
+        let Some(order) = self.groups.find_mut(id.hash, |order| order.is(id)) else { return 0 };
         let before = order.rows.bytes();
         order.rows.set(suffix, Some(&at.0.to_be_bytes()));
         // A leaf that is cut in two may give back more than the row takes.
@@ -100,9 +103,7 @@ impl Orders {
 /// A part of one group's range that a scan wants.
 #[derive(Clone, Copy)]
 pub struct Want<'a> {
-    pub space: u8,
-    pub group: &'a [u8],
-    pub group_hash: u64,
+    pub id: GroupId<'a>,
     pub start: &'a [u8],
     pub end: &'a [u8],
     pub direction: Direction,
@@ -134,14 +135,14 @@ impl Table {
         if self.is_empty() {
             return Collected::All;
         }
-        if let Some(order) = self.orders.find(want.space, want.group, want.group_hash) {
+        if let Some(order) = self.orders.find(want.id) {
             return self.collect_ordered(want, order, age, out);
         }
-        if let Some(sorted) = self.sorted_group(want) {
+        if let Some(sorted) = self.sorted_group(want.id) {
             return self.collect_sorted(want, &sorted, age, out);
         }
         let mut found: SmallVec<[(RowAt, Row<'_>); 16]> = SmallVec::new();
-        let chain = self.chain(want.space, want.group, want.group_hash);
+        let chain = self.chain(want.id);
         for (visited, (at, row)) in chain.enumerate() {
             if visited >= CHAIN_LIMIT {
                 return Collected::NeedsOrder;
@@ -165,8 +166,8 @@ impl Table {
     }
 
     fn collect_ordered(&self, want: &Want<'_>, order: &Order, age: u16, out: &mut Rows) -> Collected {
-        let start = want.start.strip_prefix(want.group).unwrap_or_default();
-        let end = want.end.strip_prefix(want.group);
+        let start = want.start.strip_prefix(want.id.name).unwrap_or_default();
+        let end = want.end.strip_prefix(want.id.name);
         // One more than is wanted tells that there are more.
         let most = want.max_rows.saturating_add(1);
         let mut found: SmallVec<[RowAt; 32]> = SmallVec::new();
@@ -179,24 +180,24 @@ impl Table {
 
     /// Orders a group of which few rows are here yet; the bytes by which the table grew.
     #[cold]
-    pub fn order_group(&mut self, space: u8, group: &[u8], group_hash: u64) -> usize {
-        let head = self.head(group_hash);
+    pub fn order_group(&mut self, id: GroupId<'_>) -> usize {
+        let head = self.head(id);
         let (mut at, mut found) = (head, Found::default());
         while at != RowAt::NONE {
-            at = self.walk_group(space, group, at, &mut found);
+            at = self.walk_group(id, at, &mut found);
         }
-        self.adopt_order(space, group, group_hash, found.in_order(), head)
+        self.adopt_order(id, found.in_order(), head)
     }
 
     /// Reads a part of the group's chain into `found`, from `at` on; where to go on.
-    pub fn walk_group(&self, space: u8, group: &[u8], mut at: RowAt, found: &mut Found) -> RowAt {
+    pub fn walk_group(&self, id: GroupId<'_>, mut at: RowAt, found: &mut Found) -> RowAt {
         for _ in 0..WALK_STEP {
             if at == RowAt::NONE {
                 break;
             }
             let row = self.row(at);
-            if !row.is_dead && row.is_in(space, group) {
-                found.push(row.key.get(group.len()..).unwrap_or_default(), at);
+            if !row.is_dead && row.is_in(id.space, id.name) {
+                found.push(row.key.get(id.name.len()..).unwrap_or_default(), at);
             }
             at = row.next;
         }
@@ -205,43 +206,29 @@ impl Table {
 
     /// Gives the group an ordered index; inserts maintain it from now on. `rows` was read from `head` on, which was
     /// the newest row then; what is newer is added here. The bytes by which the table grew.
-    pub fn adopt_order(
-        &mut self,
-        space: u8,
-        group: &[u8],
-        group_hash: u64,
-        mut rows: Ordered,
-        head: RowAt,
-    ) -> usize {
-        if self.orders.find(space, group, group_hash).is_some() {
+    pub fn adopt_order(&mut self, id: GroupId<'_>, mut rows: Ordered, head: RowAt) -> usize {
+        if self.is_ordered(id) {
             return 0;
         }
-        let newer = self.chain(space, group, group_hash).take_while(|(at, _)| *at != head);
+        let newer = self.chain(id).take_while(|(at, _)| *at != head);
         for (at, row) in newer {
-            rows.set(row.key.get(group.len()..).unwrap_or_default(), Some(&at.0.to_be_bytes()));
+            rows.set(row.key.get(id.name.len()..).unwrap_or_default(), Some(&at.0.to_be_bytes()));
         }
         let grown = rows.bytes();
         self.bytes += grown;
-        let order = Order { hash: group_hash, space, group: group.into(), rows };
-        self.orders.groups.insert_unique(group_hash, order, |order| order.hash);
+        let order = Order { hash: id.hash, space: id.space, name: id.name.into(), rows };
+        self.orders.groups.insert_unique(id.hash, order, |order| order.hash);
         grown
     }
 
-    pub fn is_ordered(&self, space: u8, group: &[u8], group_hash: u64) -> bool {
-        self.orders.find(space, group, group_hash).is_some()
+    pub fn is_ordered(&self, id: GroupId<'_>) -> bool {
+        self.orders.find(id).is_some()
     }
 
     /// Takes the ordered index of a group away, if it has one, and the bytes by which the table shrank: whoever scans the
     /// group finds its rows elsewhere.
-    pub fn take_order(
-        &mut self,
-        space: u8,
-        group: &[u8],
-        group_hash: u64,
-    ) -> (Option<impl Sized + use<>>, usize) {
-        let found = self.orders.groups.find_entry(group_hash, |order| {
-            order.hash == group_hash && order.space == space && *order.group == *group
-        });
+    pub fn take_order(&mut self, id: GroupId<'_>) -> (Option<impl Sized + use<>>, usize) {
+        let found = self.orders.groups.find_entry(id.hash, |order| order.is(id));
         let Ok(found) = found else { return (None, 0) };
         let (order, _) = found.remove();
         let bytes = order.rows.bytes();
@@ -249,26 +236,26 @@ impl Table {
         (Some(order), bytes)
     }
 
-    fn sorted_group(&self, want: &Want<'_>) -> Option<Arc<[RowAt]>> {
+    fn sorted_group(&self, id: GroupId<'_>) -> Option<Arc<[RowAt]>> {
         if !self.has_sorted.load(Ordering::Acquire) {
             return None;
         }
-        self.sorted.lock().get(&(want.space, want.group.into())).cloned()
+        self.sorted.lock().get(&(id.space, id.name.into())).cloned()
     }
 
     /// Sorts a group of a table that no longer changes.
-    pub fn sort_group(&self, space: u8, group: &[u8], group_hash: u64) {
+    pub fn sort_group(&self, id: GroupId<'_>) {
         // Who comes second finds it done.
         let _turn = self.sorting.lock();
-        if self.sorted.lock().contains_key(&(space, group.into())) {
+        if self.sorted.lock().contains_key(&(id.space, id.name.into())) {
             return;
         }
-        let chain = self.chain(space, group, group_hash);
+        let chain = self.chain(id);
         let mut rows: Vec<(u64, RowAt)> =
-            chain.map(|(at, row)| (head_of(row.key.get(group.len()..).unwrap_or_default()), at)).collect();
+            chain.map(|(at, row)| (head_of(row.key.get(id.name.len()..).unwrap_or_default()), at)).collect();
         rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.row(a.1).key.cmp(self.row(b.1).key)));
         let rows = rows.into_iter().map(|(_, at)| at).collect();
-        self.sorted.lock().insert((space, group.into()), rows);
+        self.sorted.lock().insert((id.space, id.name.into()), rows);
         self.has_sorted.store(true, Ordering::Release);
     }
 }
@@ -290,7 +277,8 @@ impl Table {
             if let Some(later) = ahead.next() {
                 self.arena.prefetch(later);
             }
-            out.push_row(&self.row(at), age);
+            let row = self.row(at);
+            out.push(row.key, row.value, age);
             pushed += 1;
             if (pushed >= want.max_rows || out.bytes() >= full) && rows.peek().is_some() {
                 return Collected::Some;

@@ -5,7 +5,6 @@
 
 use std::cmp::Ordering;
 
-use super::arena::Row;
 use crate::Direction;
 
 #[derive(Clone, Copy)]
@@ -50,34 +49,15 @@ impl Rows {
         self.bytes.capacity() + self.spans.capacity() * size_of::<Span>()
     }
 
-    pub fn push(&mut self, key: &[u8], value: Option<&[u8]>, age: u16) {
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(key);
-        let value_at = self.bytes.len();
-        self.bytes.extend_from_slice(value.unwrap_or_default());
-        self.spans.push(Span {
-            key: at,
-            value: value_at,
-            end: self.bytes.len(),
-            age,
-            is_tombstone: value.is_none(),
-        });
-    }
-
-    /// A row that is there, and of which there is no other.
     #[inline]
-    pub fn push_value(&mut self, key: &[u8], value: &[u8]) {
-        let at = self.bytes.len();
-        self.bytes.reserve(key.len() + value.len());
+    pub fn push(&mut self, key: &[u8], value: Option<&[u8]>, age: u16) {
+        let bytes = value.unwrap_or_default();
+        let (key_at, value_at) = (self.bytes.len(), self.bytes.len() + key.len());
+        let end = value_at + bytes.len();
+        self.bytes.reserve(end - key_at);
         self.bytes.extend_from_slice(key);
-        let value_at = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        let end = self.bytes.len();
-        self.spans.push(Span { key: at, value: value_at, end, age: 0, is_tombstone: false });
-    }
-
-    pub fn push_row(&mut self, row: &Row<'_>, age: u16) {
-        self.push(row.key, row.value, age);
+        self.bytes.extend_from_slice(bytes);
+        self.spans.push(Span { key: key_at, value: value_at, end, age, is_tombstone: value.is_none() });
     }
 
     pub fn key(&self, index: usize) -> Option<&[u8]> {

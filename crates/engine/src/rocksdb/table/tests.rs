@@ -32,9 +32,7 @@ impl Fixture {
 
     fn want<'a>(&self, group: &'a [u8], start: &'a [u8], end: &'a [u8], direction: Direction) -> Want<'a> {
         Want {
-            space: 0,
-            group,
-            group_hash: self.hasher.group(Space(0), group),
+            id: self.hasher.group_id(Space(0), group),
             start,
             end,
             direction,
@@ -45,8 +43,7 @@ impl Fixture {
     }
 
     fn order(&mut self, group: &[u8]) {
-        let hash = self.hasher.group(Space(0), group);
-        self.table.order_group(0, group, hash);
+        self.table.order_group(self.hasher.group_id(Space(0), group));
     }
 }
 
@@ -154,7 +151,7 @@ fn a_sealed_table_sorts_a_long_group_once_asked() {
     let (start, end) = (b"aa".to_vec(), b"ab".to_vec());
     let want = fixture.want(b"aa", &start, &end, Direction::Forward);
     assert_eq!(fixture.table.collect(&want, 0, &mut Rows::default()), Collected::NeedsOrder);
-    fixture.table.sort_group(0, b"aa", want.group_hash);
+    fixture.table.sort_group(want.id);
     let mut rows = Rows::default();
     assert_eq!(fixture.table.collect(&want, 0, &mut rows), Collected::All);
     let found = keys(&rows);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::random::Random;
 use super::*;
-use crate::rocksdb::groups::{GroupId, Lookup};
+use crate::rocksdb::groups::Lookup;
 
 fn key(group: u8, number: u32) -> Vec<u8> {
     [&[b'g', group][..], &number.to_be_bytes()].concat()
@@ -19,7 +19,7 @@ fn scan(engine: &RocksEngine, group: u8, direction: Direction) -> Pairs {
 
 fn lookup(engine: &RocksEngine, group: u8, is_it: fn(&Lookup<'_>) -> bool) -> bool {
     let name = [b'g', group];
-    let id = GroupId { hash: engine.inner.hasher.group(FIXED, &name), space: FIXED.0, name: &name };
+    let id = engine.inner.hasher.group_id(FIXED, &name);
     let shard = engine.inner.shards.read(id.shard()).unwrap();
     is_it(&shard.groups.lookup(id))
 }
