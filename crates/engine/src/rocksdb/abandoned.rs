@@ -1,6 +1,6 @@
-//! Groups that nobody will read or write again. What is kept of them in memory goes at once. What of them is dirty is never
-//! written back, and what is in the sorted data goes by range, both with the unit that was being filled when they were
-//! abandoned: the commits by which they ended are in the sorted data, or in a part of the log that is synced, by then.
+//! Groups that nobody will read or write again. Their cached rows are forgotten at once. Their dirty rows are not written back, and
+//! their rows in the sorted data are deleted by range. Both happen with the unit that was being filled when they were abandoned:
+//! by then the commits that ended them are in the sorted data, or in a part of the log that is synced.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::table::arena::Row;
 use crate::{Error, Range, Result, Space};
 
 /// More are left to whoever abandons them.
-const MOST: usize = 4096;
+const MAX_GROUPS: usize = 4096;
 /// Time after which the unit is written back for their sake: their space is wanted back, but not at once.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -27,7 +27,7 @@ pub struct Waiting {
 
 impl Waiting {
     fn add(&mut self, unit: u64, space: Space, group: &[u8]) -> bool {
-        if self.groups.len() >= MOST {
+        if self.groups.len() >= MAX_GROUPS {
             return false;
         }
         self.groups.push((unit, space, group.into()));
@@ -105,7 +105,7 @@ impl Inner {
         Ok(true)
     }
 
-    /// The unit is in the sorted data: what older units have brought there of them goes, and what they have left in memory.
+    /// The unit is in the sorted data: deletes what older units have written there of them, and forgets what is in memory.
     pub(super) fn remove_abandoned(&self, abandoned: &Abandoned) -> Result<()> {
         for (space, groups) in (0..).map(Space).zip(&abandoned.spaces) {
             if groups.is_empty() {

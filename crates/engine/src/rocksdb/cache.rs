@@ -14,8 +14,8 @@ use crate::Range;
 const ENTRY_OVERHEAD_BYTES: usize = 88;
 /// A row larger than this share of the budget is not kept.
 const LARGEST_SHARE: usize = 64;
-/// What is left for clean rows when snapshots hold much.
-const LEAST_SHARE: usize = 8;
+/// The share of the budget that is left for clean rows however much snapshots hold.
+const MIN_SHARE: usize = 8;
 
 struct Entry {
     hash: u64,
@@ -76,12 +76,12 @@ impl CacheBudget {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Where those who hold tables beyond their time count them.
+    /// Bytes of tables that are no longer dirty and that a snapshot holds.
     pub fn held(&self) -> &Arc<AtomicUsize> {
         &self.held
     }
 
-    /// Something was this large and is that large.
+    /// The size of something has changed.
     #[inline]
     pub fn change(&self, before: usize, after: usize) {
         if after > before {
@@ -93,9 +93,8 @@ impl CacheBudget {
 
     pub fn is_exceeded(&self) -> bool {
         let held = self.held.load(Ordering::Relaxed);
-        // However much is held, a part of the budget is for clean rows.
         let limit = self.limit();
-        self.used() > limit.saturating_sub(held).max(limit / LEAST_SHARE)
+        self.used() > limit.saturating_sub(held).max(limit / MIN_SHARE)
     }
 
     fn admits(&self, bytes: usize) -> bool {
@@ -131,7 +130,7 @@ impl CachePart {
         }
     }
 
-    /// Puts a row in the place of what was known of it.
+    /// Sets a row, or that it is absent.
     pub fn set(&mut self, space: u8, key: &[u8], hash: &RowHash, value: Option<&[u8]>, budget: &CacheBudget) {
         let was_used = self.remove(space, key, hash, budget);
         let len = key.len() + value.map_or(0, <[u8]>::len);
@@ -297,7 +296,7 @@ mod tests {
             while let Some(from) = next {
                 restarts += u32::from(from != Place::default() && part.entries.is_moved(from));
                 next = part.forget(0, range, from, 8, &budget);
-                // Others come, and go in every other round, so that tables are cut and made anew.
+                // Others come, and go in every other round, so that partitions are split and reallocated.
                 for _ in 0..if others < 9000 { 16 } else { 0 } {
                     let key = row(b'a', round * 10_000 + others);
                     part.set(0, &key, &hash(&hasher, &key), Some(b"v"), &budget);

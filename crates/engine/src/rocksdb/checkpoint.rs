@@ -1,4 +1,4 @@
-//! Barriers: what waits until everything committed is in the sorted data.
+//! Checkpoints, compaction and deleting ranges: they begin by writing back everything committed.
 
 use std::fs;
 use std::path::Path;

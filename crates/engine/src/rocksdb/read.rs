@@ -61,7 +61,7 @@ impl Inner {
         Ok(value.is_some())
     }
 
-    /// Remembers what the sorted data said, unless it may have changed since it was asked.
+    /// Caches what was read from the sorted data, unless that may have changed since.
     fn fill(
         &self,
         space: Space,

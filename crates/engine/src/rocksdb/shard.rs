@@ -1,5 +1,5 @@
-//! What is known of a row before the sorted data is asked: one lock covers the active table, the frozen ones and the
-//! clean rows of a shard. A group lives in one shard.
+//! Shards: what is in memory of rows. One lock covers the active table, the frozen ones, the cached groups and the clean rows of
+//! a shard. All rows of a group are in one shard.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,11 +19,11 @@ use super::table::set::TableSet;
 use crate::hint::{Hint, Hinted};
 use crate::{Direction, Error, Groups, Range, Result, Space};
 
-/// Rows that move into the cache under one hold of a shard's lock.
+/// Rows that move into the cache at a time, while the shard is locked.
 const ROWS_PER_STEP: usize = 16;
-/// Places the clock passes under one hold of a shard's lock.
+/// Places that the clock passes at a time, while the shard is locked.
 const EVICT_STEPS: usize = 64;
-/// Places looked at under one hold of a shard's lock when rows of a range are forgotten.
+/// Places that are searched for rows of a range at a time, while the shard is locked.
 const FORGET_STEPS: usize = 4096;
 /// As [`FORGET_STEPS`], where commands want the shard.
 const FORGET_STEPS_OF_GROUP: usize = 128;
@@ -36,8 +36,7 @@ pub struct Shard {
     pub frozen: SmallVec<[Arc<Table>; 4]>,
     pub cache: CachePart,
     pub groups: GroupCache,
-    /// Grows when the sorted data may have changed below rows that a reader is fetching: what was fetched before
-    /// must not enter the cache after.
+    /// Grows when the sorted data may have changed. A row that was read from there before must not enter the cache after.
     pub generation: u64,
     /// How often the active table was sealed.
     pub seals: u64,
@@ -102,7 +101,7 @@ impl Shard {
                 true
             });
         }
-        // Few read again what is gone; whoever does finds out that it is.
+        // A deleted row is seldom read again.
         if row.value.is_none() || matches!(outcome, WrittenBack::Cached) {
             self.cache.remove(row.space, row.key, hash, budget);
         } else {
@@ -275,7 +274,7 @@ impl Shards {
         tables.iter().any(Option::is_some).then(|| Arc::new(TableSet::new(tables)))
     }
 
-    /// Puts one set in the place of neighbouring ones that it holds the rows of.
+    /// Replaces neighbouring sets by one that holds their rows.
     pub fn exchange(&self, old: &[Arc<TableSet>], new: &TableSet) {
         for (index, lock) in self.locks().enumerate() {
             let mut shard = lock.write();
@@ -291,7 +290,7 @@ impl Shards {
     }
 
     /// The sorted data holds these rows now: they become clean ones, in small steps, and the tables go.
-    /// Those that are abandoned are remembered nowhere.
+    /// Rows of abandoned groups do not enter the cache.
     pub fn retire(&self, sets: &[Arc<TableSet>], unit: u64, abandoned: &Abandoned, rehash: &Rehash<'_>) {
         let mut step: Vec<(Row<'_>, RowHash)> = Vec::with_capacity(ROWS_PER_STEP);
         for (index, lock) in self.locks().enumerate() {
@@ -344,7 +343,7 @@ impl Shards {
 
     /// For a budget that has become smaller: goes on until the cache fits.
     pub fn shrink_to_budget(&self) {
-        // Each turn passes a part of the rows; the bound only guards against fills that keep up with it.
+        // The bound only guards against reads that fill the cache as fast.
         for _ in 0..SHRINK_TURNS {
             if !self.budget.is_exceeded() {
                 return;
@@ -355,7 +354,7 @@ impl Shards {
 
     #[cold]
     fn turn_clock(&self) {
-        // Twice round finds a victim even if every row was in use; what it leaves over, the next caller takes.
+        // The second round finds rows to evict even if all were in use. What is still too much is left to the next caller.
         for _ in 0..2 * SHARDS {
             if !self.budget.is_exceeded() {
                 return;

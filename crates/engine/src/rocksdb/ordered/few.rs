@@ -4,8 +4,7 @@
 //! key length 2 | value length 2 | key | value
 //! ```
 //!
-//! Most collections are small, and what is read of them waits for memory more than for anything else: one place to look
-//! at, instead of a place for each part of a tree.
+//! Most collections are small, and reading one mostly waits for memory: one buffer is read instead of the nodes of a tree.
 
 use std::cmp::Ordering;
 
@@ -15,9 +14,9 @@ use super::super::hash::prefetch_row;
 use super::{Part, head_of};
 use crate::Direction;
 
-/// More rows or bytes are for another form.
-const MOST_ROWS: usize = 128;
-const MOST_BYTES: usize = 4 << 10;
+/// More rows or bytes are kept in [`super::leaves`]. Searching beyond this is slower than there.
+const MAX_ROWS: usize = 128;
+const MAX_BYTES: usize = 4 << 10;
 const LENGTHS: usize = 4;
 
 #[derive(Default)]
@@ -61,7 +60,7 @@ impl<'f> Iterator for Iter<'f> {
 
 impl Few {
     pub fn with_room() -> Few {
-        Few { bytes: Vec::with_capacity(MOST_BYTES), rows: 0 }
+        Few { bytes: Vec::with_capacity(MAX_BYTES), rows: 0 }
     }
 
     pub fn shrink_to_fit(&mut self) {
@@ -78,7 +77,7 @@ impl Few {
 
     /// Whether a row, new or in the place of an older one, may be set.
     pub fn has_room(&self, key: &[u8], value: &[u8]) -> bool {
-        self.rows < MOST_ROWS && self.bytes.len() + LENGTHS + key.len() + value.len() <= MOST_BYTES
+        self.rows < MAX_ROWS && self.bytes.len() + LENGTHS + key.len() + value.len() <= MAX_BYTES
     }
 
     #[inline]
@@ -203,7 +202,7 @@ impl Few {
         match direction {
             Direction::Forward => self.part(start, end).all(|(key, value)| show(key, value)),
             Direction::Backward => {
-                let rows: SmallVec<[_; MOST_ROWS]> = self.part(start, end).collect();
+                let rows: SmallVec<[_; MAX_ROWS]> = self.part(start, end).collect();
                 rows.iter().rev().all(|(key, value)| show(key, value))
             }
         }

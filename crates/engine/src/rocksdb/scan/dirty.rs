@@ -7,7 +7,7 @@ use super::super::Inner;
 use super::super::hash::SHARDS;
 use super::super::table::Table;
 use super::super::table::arena::RowAt;
-use super::super::table::order::{Collected, Found, Want};
+use super::super::table::order::{Collected, GroupRows, Want};
 use super::super::table::rows::{Rows, ordered};
 use super::super::table::set::TableSet;
 use super::group::{self, Counted};
@@ -16,8 +16,9 @@ use crate::{Direction, Error, Range, Result, Wait};
 
 const FIRST_ROWS: usize = 16;
 pub const MAX_ROWS: usize = 1024;
-/// Where rows must be picked out of all that are dirty, each chunk costs a look at all of them.
-const MAX_PICKED_ROWS: usize = 16 << 10;
+/// The largest chunk where rows are selected from all dirty ones. Each chunk reads all of them, so that it is larger than
+/// [`MAX_ROWS`].
+const MAX_SELECTED_ROWS: usize = 16 << 10;
 pub const MAX_BYTES: usize = 1 << 20;
 /// Groups looked into for one chunk.
 const MAX_GROUPS: u64 = 4096;
@@ -26,8 +27,8 @@ const FEW_GROUPS: u64 = 64;
 /// A dirty row with its share of the table, about; to guess their number.
 const ROW_BYTES_GUESS: usize = 128;
 
-/// Rows that a scan which may not wait looks at to find or make an order.
-const HURRIED_ROWS: usize = 8192;
+/// Rows that a scan which may not wait reads to find or make an order.
+const NO_WAIT_ROWS: usize = 8192;
 
 /// Up to which key, inclusive, the copied rows are complete.
 pub type Bound = Option<Vec<u8>>;
@@ -48,13 +49,13 @@ impl Tables for Inner {
     fn collect_group(&self, want: &Want<'_>, out: &mut Rows) -> Result<Bound> {
         let index = want.id.shard();
         let mark = out.mark();
-        // Each round that comes back has ordered one more table.
+        // Each round has ordered one more table.
         loop {
             out.rewind(mark);
             let shard = self.shards.read(index)?;
             let mut nearest = Nearest::new(want.direction);
             if !nearest.collect(&shard.active, want, 0, out) {
-                check_effort(want.wait, shard.active.len())?;
+                check_no_wait(want.wait, shard.active.len())?;
                 drop(shard);
                 self.order_group(want)?;
                 continue;
@@ -68,7 +69,7 @@ impl Tables for Inner {
             drop(shard);
             match unordered {
                 Some(table) => {
-                    check_effort(want.wait, table.len())?;
+                    check_no_wait(want.wait, table.len())?;
                     table.sort_group(want.id);
                 }
                 None => return Ok(nearest.bound),
@@ -77,15 +78,15 @@ impl Tables for Inner {
     }
 
     fn collect_space(&self, request: &Request<'_>, max_rows: usize, out: &mut Rows) -> Result<Bound> {
-        let mut picked = Picked::new(request, max_rows, out);
+        let mut first = FirstRows::new(request, max_rows, out);
         for index in 0..SHARDS {
             let shard = self.shards.read(index)?;
-            picked.take(&shard.active, 0);
+            first.take(&shard.active, 0);
             for (age, table) in shard.frozen.iter().enumerate() {
-                picked.take(table, age as u16 + 1);
+                first.take(table, age as u16 + 1);
             }
         }
-        Ok(picked.finish())
+        Ok(first.finish())
     }
 
     fn rows_guess(&self) -> u64 {
@@ -99,11 +100,11 @@ impl Tables for Inner {
 }
 
 impl Inner {
-    /// Orders a long group of the active table in steps: commits to the shard wait for one step at most. When the
-    /// table is sealed meanwhile nothing comes of it.
+    /// Orders a long group of the active table in steps: commits to the shard wait for one step at most. It is
+    /// given up where the table is sealed meanwhile.
     fn order_group(&self, want: &Want<'_>) -> Result<()> {
         let index = want.id.shard();
-        // Who comes second finds it done.
+        // Another scan may have ordered it meanwhile.
         let _turn = match want.wait {
             Wait::Allowed => self.ordering.lock(),
             Wait::Never => self.ordering.try_lock().ok_or(Error::NotResident)?,
@@ -115,7 +116,7 @@ impl Inner {
             }
             (shard.active.head(want.id), shard.seals)
         };
-        let mut found = Found::default();
+        let mut found = GroupRows::default();
         let mut at = head;
         while at != RowAt::NONE {
             let shard = self.shards.read(index)?;
@@ -149,13 +150,13 @@ impl Tables for Vec<Arc<TableSet>> {
     }
 
     fn collect_space(&self, request: &Request<'_>, max_rows: usize, out: &mut Rows) -> Result<Bound> {
-        let mut picked = Picked::new(request, max_rows, out);
+        let mut first = FirstRows::new(request, max_rows, out);
         for (age, set) in self.iter().enumerate() {
             for (_, table) in set.tables() {
-                picked.take(table, age as u16);
+                first.take(table, age as u16);
             }
         }
-        Ok(picked.finish())
+        Ok(first.finish())
     }
 
     fn rows_guess(&self) -> u64 {
@@ -167,9 +168,9 @@ impl Tables for Vec<Arc<TableSet>> {
     }
 }
 
-/// Who may not wait for a disk may not sort for long either.
-fn check_effort(wait: Wait, rows: usize) -> Result<()> {
-    if wait == Wait::Never && rows > HURRIED_ROWS { Err(Error::NotResident) } else { Ok(()) }
+/// A scan that may not wait for a disk may not sort many rows either.
+fn check_no_wait(wait: Wait, rows: usize) -> Result<()> {
+    if wait == Wait::Never && rows > NO_WAIT_ROWS { Err(Error::NotResident) } else { Ok(()) }
 }
 
 /// The bound of several sources: where the first of them was cut off.
@@ -199,17 +200,17 @@ impl Nearest {
     }
 }
 
-/// The first rows of a range, picked out of tables in no order.
-struct Picked<'p> {
+/// The first rows of a range, selected from tables in no order.
+struct FirstRows<'p> {
     request: &'p Request<'p>,
     max_rows: usize,
     out: &'p mut Rows,
     bound: Bound,
 }
 
-impl<'p> Picked<'p> {
-    fn new(request: &'p Request<'p>, max_rows: usize, out: &'p mut Rows) -> Picked<'p> {
-        Picked { request, max_rows, out, bound: None }
+impl<'p> FirstRows<'p> {
+    fn new(request: &'p Request<'p>, max_rows: usize, out: &'p mut Rows) -> FirstRows<'p> {
+        FirstRows { request, max_rows, out, bound: None }
     }
 
     fn take(&mut self, table: &Table, age: u16) {
@@ -346,10 +347,10 @@ impl<'r> Chunk<'r> {
         {
             return Ok(to);
         }
-        check_effort(view.wait, view.tables.rows_guess() as usize)?;
+        check_no_wait(view.wait, view.tables.rows_guess() as usize)?;
         rows.clear();
         let request = Request { range: self.range(), ..self.request };
-        let max_rows = (self.max_rows * 16).min(MAX_PICKED_ROWS);
+        let max_rows = (self.max_rows * 16).min(MAX_SELECTED_ROWS);
         let bound = view.tables.collect_space(&request, max_rows, rows)?;
         Ok(self.cut(bound, rows))
     }

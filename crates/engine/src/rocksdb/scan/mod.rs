@@ -26,9 +26,8 @@ use super::transaction::TxBuffer;
 use crate::{Direction, Error, Range, Ranked, Result, Space, SpaceDef, Wait};
 
 /// Deleted rows that a scan which may not wait passes over before it gives up.
-const HURRIED_SKIPS: usize = 4096;
-/// Blocks of what is scanned beyond this are not kept in the block cache: a long scan would fill it with what nobody
-/// asks for again, in place of what is.
+const NO_WAIT_SKIPS: usize = 4096;
+/// A scan stops filling the block cache after so many bytes: it would evict blocks that are read again for blocks that are not.
 const CACHED_BYTES: usize = 4 << 20;
 /// A larger buffer is not kept for the next scan.
 const KEPT_BYTES: usize = 64 << 10;
@@ -264,7 +263,7 @@ fn scan_chunks<'a>(
         chunk.fill(view)?;
         let retirements = view.tables.retirements();
         let is_stale = sorted.as_ref().is_none_or(|sorted| sorted.made_at != retirements);
-        // Asked behind the tables: what has left them is known to be there.
+        // Read after the tables were: a row that has left them since makes the answer yes.
         if is_stale && view.store.may_have(request.space) {
             // The count is read before the iterator is made: an iterator may only be newer than it says.
             let fills_cache = *bytes_read < CACHED_BYTES;
@@ -299,7 +298,7 @@ fn scan_chunks<'a>(
                 Step::Shown(ControlFlow::Continue(())) => left -= 1,
                 Step::Skipped => {
                     skipped += 1;
-                    if view.wait == Wait::Never && skipped > HURRIED_SKIPS {
+                    if view.wait == Wait::Never && skipped > NO_WAIT_SKIPS {
                         return Err(Error::NotResident);
                     }
                 }
@@ -316,7 +315,7 @@ fn scan_chunks<'a>(
     }
 }
 
-/// Puts an iterator that leaves the block cache alone in the place of one that does not.
+/// Replaces an iterator that fills the block cache by one that does not.
 #[cold]
 fn go_on_uncached<'a>(
     view: &View<'a>,
@@ -349,7 +348,7 @@ fn open_iterator<'a>(
     options.fill_cache(fills_cache);
     options.set_iterate_lower_bound(range.start);
     options.set_iterate_upper_bound(range.end);
-    // The prefix filter is asked with the place sought: backwards that place may lie outside of the group.
+    // The prefix filter is asked for the key that is sought. Backwards this key may lie outside of the group.
     if in_one_group && direction == Direction::Forward {
         options.set_prefix_same_as_start(true);
     } else {
@@ -357,7 +356,7 @@ fn open_iterator<'a>(
     }
     if view.wait == Wait::Never {
         options.set_read_tier(ReadTier::BlockCache);
-        options.set_max_skippable_internal_keys(HURRIED_SKIPS as u64);
+        options.set_max_skippable_internal_keys(NO_WAIT_SKIPS as u64);
     }
     Ok(view.store.db().raw_iterator_cf_opt(view.store.family(space)?, options))
 }

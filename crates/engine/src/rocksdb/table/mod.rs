@@ -1,8 +1,8 @@
 //! A hash table of dirty rows over an arena, with the rows of one group chained.
 //!
-//! An ordered table would cost more than the whole way of a write. So order is made when a scan asks for it: short
-//! chains are sorted by the scan, long ones get an ordered index that later inserts maintain. Only groups that are
-//! always read in order, as what is due first is, get theirs from the writer.
+//! An ordered table would cost more than all else that a write does. So order is made by scans: short
+//! chains are sorted by each scan, long ones get an ordered index that later inserts maintain. Only groups that are
+//! always read in order, such as queues, get the index from the writer.
 
 pub mod arena;
 mod huge;

@@ -14,15 +14,16 @@ use crate::rocksdb::hash::{GroupId, RowHash, prefetch_row};
 use crate::rocksdb::ordered::{Ordered, head_of};
 use crate::{Direction, Wait};
 
-/// A scan that finds a chain longer than this asks for an ordered index of the group.
+/// A group with a longer chain gets an ordered index when it is scanned.
 pub const CHAIN_LIMIT: usize = 256;
 /// Rows read under one hold of a shard's lock while a long chain is being ordered.
 const WALK_STEP: usize = 1024;
 /// How many rows ahead are prefetched.
-const AHEAD: usize = 8;
+const PREFETCH_AHEAD: usize = 8;
+
 /// The rows of a group as a walk along its chain found them.
 #[derive(Default)]
-pub struct Found {
+pub struct GroupRows {
     /// Their keys without the group, one behind the other.
     keys: Vec<u8>,
     rows: Vec<FoundRow>,
@@ -37,7 +38,7 @@ struct FoundRow {
     at: RowAt,
 }
 
-impl Found {
+impl GroupRows {
     fn push(&mut self, suffix: &[u8], at: RowAt) {
         let (start, len) = (self.keys.len(), suffix.len() as u32);
         self.keys.extend_from_slice(suffix);
@@ -50,7 +51,7 @@ impl Found {
         self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| suffix(a).cmp(suffix(b))));
         let mut ordered = Ordered::default();
         for (place, row) in self.rows.iter().enumerate() {
-            if let Some(later) = self.rows.get(place + AHEAD) {
+            if let Some(later) = self.rows.get(place + PREFETCH_AHEAD) {
                 prefetch_row(suffix(later));
             }
             ordered.push_last(suffix(row), &row.at.0.to_be_bytes());
@@ -95,7 +96,7 @@ impl Orders {
         let Some(order) = self.groups.find_mut(id.hash, |order| order.is(id)) else { return 0 };
         let before = order.rows.bytes();
         order.rows.set(suffix, Some(&at.0.to_be_bytes()));
-        // A leaf that is cut in two may give back more than the row takes.
+        // A leaf that is split may free more than the row takes.
         order.rows.bytes().saturating_sub(before)
     }
 }
@@ -178,11 +179,11 @@ impl Table {
         self.push_some(found.into_iter(), want, age, out)
     }
 
-    /// Orders a group of which few rows are here yet; the bytes by which the table grew.
+    /// Gives a group of few rows an ordered index; the bytes by which the table grew.
     #[cold]
     pub fn order_group(&mut self, id: GroupId<'_>) -> usize {
         let head = self.head(id);
-        let (mut at, mut found) = (head, Found::default());
+        let (mut at, mut found) = (head, GroupRows::default());
         while at != RowAt::NONE {
             at = self.walk_group(id, at, &mut found);
         }
@@ -190,7 +191,7 @@ impl Table {
     }
 
     /// Reads a part of the group's chain into `found`, from `at` on; where to go on.
-    pub fn walk_group(&self, id: GroupId<'_>, mut at: RowAt, found: &mut Found) -> RowAt {
+    pub fn walk_group(&self, id: GroupId<'_>, mut at: RowAt, found: &mut GroupRows) -> RowAt {
         for _ in 0..WALK_STEP {
             if at == RowAt::NONE {
                 break;
@@ -245,7 +246,7 @@ impl Table {
 
     /// Sorts a group of a table that no longer changes.
     pub fn sort_group(&self, id: GroupId<'_>) {
-        // Who comes second finds it done.
+        // Another scan may have sorted it meanwhile.
         let _turn = self.sorting.lock();
         if self.sorted.lock().contains_key(&(id.space, id.name.into())) {
             return;
@@ -270,7 +271,7 @@ impl Table {
     ) -> Collected {
         let full = out.bytes() + want.max_bytes;
         let mut pushed = 0;
-        let mut ahead = rows.clone().skip(AHEAD);
+        let mut ahead = rows.clone().skip(PREFETCH_AHEAD);
         let mut rows = rows.peekable();
         while let Some(at) = rows.next() {
             // In the order of keys each row is far from the last one.

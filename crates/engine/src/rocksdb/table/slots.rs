@@ -1,6 +1,6 @@
 //! A hash table of row addresses that only grows: nothing leaves a table of rows before the table goes as a whole.
 //!
-//! Our own, because a point read waits for memory more than for anything else: a lookup touches one cache line here, two
+//! Our own, because a point read mostly waits for memory: a lookup touches one cache line here, two
 //! in a general hash table, and the line can be prefetched.
 
 // Places are taken modulo their number, which is a power of two.
