@@ -24,7 +24,7 @@ use hashbrown::hash_table::OccupiedEntry;
 use smallvec::SmallVec;
 
 pub use self::load::Loader;
-pub use self::read::{Copied, Effort, with_copied};
+pub use self::read::{Effort, with_copied};
 use self::scans::ScanCounts;
 use super::cache::CacheBudget;
 use super::hash::{GroupId, RowHash, prefetch_line};

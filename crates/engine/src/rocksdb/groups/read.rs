@@ -38,16 +38,6 @@ pub enum Effort {
     Load(Wait),
 }
 
-/// How many of the wanted rows were copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Copied {
-    All,
-    /// As many as fit.
-    Some,
-    /// The group does not follow commits.
-    None,
-}
-
 impl Inner {
     /// The group of all keys of a range, if it is one and its space has cached groups.
     fn group_of<'a>(&self, space: Space, range: Range<'a>) -> Result<Option<GroupId<'a>>> {
@@ -97,15 +87,15 @@ impl Inner {
         }
     }
 
-    /// Copies rows that a scan wants.
+    /// Copies rows that a scan wants; whether these are all of them. None where the group does not follow commits.
     pub(in super::super) fn copy_from_group(
         &self,
         request: &Request<'_>,
         wait: Wait,
         out: &mut CopiedRows,
-    ) -> Result<Copied> {
+    ) -> Result<Option<bool>> {
         let Request { space, range, direction, limit } = *request;
-        let Some(id) = self.group_of(space, range)? else { return Ok(Copied::None) };
+        let Some(id) = self.group_of(space, range)? else { return Ok(None) };
         let part = Part {
             start: range.start.get(id.name.len()..).unwrap_or_default(),
             end: range.end.strip_prefix(id.name),
@@ -113,11 +103,10 @@ impl Inner {
             max_rows: limit.min(MAX_ROWS),
             max_bytes: MAX_BYTES,
         };
-        let is_all = self.read_group(id, Effort::Load(wait), |rows| {
+        self.read_group(id, Effort::Load(wait), |rows| {
             out.begin(id.name);
             rows.copy(&part, out)
-        })?;
-        Ok(is_all.map_or(Copied::None, |is_all| if is_all { Copied::All } else { Copied::Some }))
+        })
     }
 
     /// As [`crate::Read::nth_at_once`].

@@ -11,7 +11,7 @@ use super::super::table::order::{Collected, GroupRows, Want};
 use super::super::table::rows::{Rows, ordered};
 use super::super::table::set::TableSet;
 use super::group::{self, Counted};
-use super::{Request, View};
+use super::{Request, View, from_behind, remaining_range};
 use crate::{Direction, Error, Range, Result, Wait};
 
 const FIRST_ROWS: usize = 16;
@@ -289,11 +289,7 @@ impl<'r> Chunk<'r> {
 
     /// What is left of the range.
     fn range(&self) -> Range<'_> {
-        let Range { start, end } = self.request.range;
-        match self.request.direction {
-            Direction::Forward => Range { start: &self.from, end },
-            Direction::Backward => Range { start, end: &self.from },
-        }
+        remaining_range(self.request.range, self.request.direction, Some(&self.from))
     }
 
     /// Copies the chunk's dirty rows out, in order.
@@ -330,13 +326,9 @@ impl<'r> Chunk<'r> {
 
     /// Drops rows behind the bound, and turns it into where the next chunk begins.
     fn cut(&self, bound: Bound, rows: &mut Rows) -> Option<Vec<u8>> {
-        let mut bound = bound?;
+        let bound = bound?;
         rows.cut(&bound, self.request.direction);
-        if self.request.direction == Direction::Forward {
-            // The least key above an inclusive bound.
-            bound.push(0);
-        }
-        Some(bound)
+        Some(from_behind(&bound, self.request.direction))
     }
 
     fn fill_groups(&self, view: &View<'_>, rows: &mut Rows) -> Result<Option<Vec<u8>>> {

@@ -17,7 +17,7 @@ use self::dirty::Chunk;
 pub use self::dirty::{MAX_BYTES, MAX_ROWS, Tables};
 pub use self::iterator_pool::IteratorPool;
 use super::Inner;
-use super::groups::{Copied, Effort, with_copied};
+use super::groups::{Effort, with_copied};
 use super::hash::Hasher;
 use super::ordered::CopiedRows;
 use super::store::Store;
@@ -91,20 +91,16 @@ impl Inner {
         while request.limit > 0 {
             let left = remaining_range(Range { start, end }, direction, behind.as_deref());
             let (rows, is_all) = own.collect(space.0, left, direction, request.limit.min(MAX_ROWS));
-            // Forwards the next part begins with the least key above the last one.
             let last = rows.len().checked_sub(1).filter(|_| !is_all).and_then(|last| rows.key(last));
-            let next = last.map(|key| match direction {
-                Direction::Forward => [key, &[0]].concat(),
-                Direction::Backward => key.to_vec(),
-            });
+            let next = last.map(|key| from_behind(key, direction));
             let part = match (&next, direction) {
                 (None, _) => left,
                 (Some(next), Direction::Forward) => Range { start: left.start, end: next },
                 (Some(next), Direction::Backward) => Range { start: next, end: left.end },
             };
-            let (mut told, mut is_over) = (0, false);
+            let (mut shown, mut is_over) = (0, false);
             self.scan_sources(Request { range: part, ..request }, wait, &rows, &mut |key, value| {
-                told += 1;
+                shown += 1;
                 let flow = each(key, value);
                 is_over = flow.is_break();
                 flow
@@ -112,7 +108,7 @@ impl Inner {
             if is_over || next.is_none() {
                 break;
             }
-            request.limit -= told;
+            request.limit -= shown;
             behind = next;
         }
         Ok(())
@@ -162,20 +158,14 @@ impl Inner {
                 return Ok(());
             }
             let remaining = Request { range, limit: left, ..request };
-            let outcome = self.copy_from_group(&remaining, wait, copied)?;
-            if outcome == Copied::None {
+            let Some(is_all) = self.copy_from_group(&remaining, wait, copied)? else {
                 return self.scan_sources(remaining, wait, &Rows::default(), each);
-            }
-            if copied.for_each(each).is_break() || outcome == Copied::All {
+            };
+            if copied.for_each(each).is_break() || is_all {
                 return Ok(());
             }
             left -= copied.len();
-            let mut last = copied.last_key().to_vec();
-            if request.direction == Direction::Forward {
-                // The least key above it.
-                last.push(0);
-            }
-            from = Some(last);
+            from = Some(from_behind(copied.last_key(), request.direction));
         }
     }
 
@@ -197,6 +187,14 @@ impl Inner {
             iterators: None,
         };
         scan(&view, request, own, each)
+    }
+}
+
+/// Where a scan goes on behind a key: forwards at the least key above it, backwards below it.
+fn from_behind(key: &[u8], direction: Direction) -> Vec<u8> {
+    match direction {
+        Direction::Forward => [key, &[0]].concat(),
+        Direction::Backward => key.to_vec(),
     }
 }
 
@@ -306,10 +304,7 @@ fn scan_chunks<'a>(
             }
         }
         own_at = merge.own_at;
-        if left == 0 {
-            return Ok(());
-        }
-        if !chunk.advance() {
+        if left == 0 || !chunk.advance() {
             return Ok(());
         }
     }
