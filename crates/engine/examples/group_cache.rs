@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 
 use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
 use tarn_engine::{
-    Direction, Durability, Engine, Groups, MemoryBudget, Range, Read, Space, SpaceDef, Wait, Write,
+    Direction, Durability, Engine, Groups, LocalStore, MemoryBudget, Range, Read, Space, SpaceDef, Wait,
+    Write,
 };
 
 const CACHED: Space = Space(0);

@@ -10,7 +10,7 @@ use super::super::sorted::{Sorted, SortedRows};
 use super::{SMALL_BYTES, SMALL_ROWS};
 use crate::{Groups, Space};
 
-/// A single row is smaller in the row cache.
+/// A single row is smaller in the row cache: 88 bytes of overhead instead of 150.
 const MIN_ROWS: usize = 2;
 
 /// Groups of which the sorted data holds nothing but what a unit writes: their spaces, and their rows among those of the space.

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::SMALL_ROWS;
 
-/// Counters of a shard. Groups whose hashes collide take a counter from each other, which only delays loading. 256 shards hold
-/// 1 MiB of them.
+/// A limit, not measured: counters of a shard, 1 MiB in all shards. Groups whose hashes collide take a counter from each other, which
+/// only delays loading.
 const COUNTERS: usize = 1024;
-/// After so many scans a group of so many rows is loaded by the scan itself. Most of a scan of 128 rows is finding the first one, so
-/// that the first scan loads these (SPOP of 100,000 sets, one visit each: 20 us of CPU instead of 60). The others are halfway
-/// steps to [`BACKGROUND_SCANS`]; the load of 1024 rows takes about 0.2 ms.
+/// After so many scans a group of so many rows is loaded by the scan itself. Ten rows of a group of 128 dirty ones: 9 us of CPU
+/// without the cache, 18 with the load, 1 after it (`examples/group_cache.rs`), so that two scans pay for it. The load of 1024
+/// rows takes 115 us, longer than which no scan should take by itself.
 const LOAD_AT_SCANS: [(u32, usize); 3] = [(1, SMALL_ROWS), (2, 256), (4, 1024)];
-/// Scans after which a group of any size is loaded in the background, and at which that is tried again if it failed. Ten rows of a
-/// sorted set of 100,000 take 14 us of CPU before and 3 after, and loading the set about as long as 10,000 such scans.
+/// Scans after which a group of any size is loaded in the background, and after which that is tried again if it failed. Ten rows of
+/// a sorted set of 100,000: 14 us of CPU before, 3 after (docs/decisions/0006-group-cache.md).
 const BACKGROUND_SCANS: [u32; 2] = [8, 128];
 /// The count goes from its greatest value back to this one, between the two attempts.
 const MAX_COUNT: u32 = 0xfe;
