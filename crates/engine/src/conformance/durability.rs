@@ -93,7 +93,7 @@ fn fill<H: Harness>(harness: &H, engine: &H::Engine) -> Vec<Vec<super::Row>> {
             delete(engine, space, [format!("{:03}", layer * 50 + 7)]);
         }
         if layer < 2 {
-            harness.settle(engine);
+            harness.move_rows_down(engine);
         }
     }
     [PLAIN, GROUPED, QUEUE].map(|space| all(&engine.begin_read(Wait::Allowed), space)).to_vec()
@@ -194,7 +194,7 @@ pub fn housekeeping_may_be_called_at_any_time(harness: &impl Harness) {
             block_cache_bytes: (8 << 20) >> round,
         });
         put(&engine, PLAIN, [([round], "v")]);
-        harness.settle(&engine);
+        harness.move_rows_down(&engine);
     }
     let snapshot = engine.snapshot().unwrap();
     local(harness, &engine).suggest_compaction(PLAIN, ALL);

@@ -1,7 +1,7 @@
 //! The engine contract as tests.
 //!
 //! Each case is a function over a [`Harness`]; [`conformance_suite!`](crate::conformance_suite) makes one `#[test]`
-//! of each. An engine is right when all of them pass. Cases write in rounds and call [`Harness::settle`] between
+//! of each. An engine is right when all of them pass. Cases write in rounds and call [`Harness::move_rows_down`] between
 //! them, so that in an engine of several layers the rows of one scan come from all of them.
 //!
 //! Some cases hold an engine to a [`Promise`]. No case leaves an engine out by itself: where an engine does not make that promise
@@ -53,7 +53,7 @@ pub trait Harness: Sync {
     fn open(&self) -> Self::Engine;
 
     /// Moves what is committed so far into an older layer, if the engine has layers.
-    fn settle(&self, _engine: &Self::Engine) {}
+    fn move_rows_down(&self, _engine: &Self::Engine) {}
 
     /// Drops the engine, closed or not, and opens it again.
     fn reopen(&self, _engine: Self::Engine) -> Self::Engine {

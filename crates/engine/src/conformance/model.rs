@@ -149,7 +149,7 @@ fn history<H: Harness>(harness: &H, seed: u64) {
                 }
                 model.space_mut(space).retain(|key, _| *key < start || *key >= end);
             }
-            95 | 96 => harness.settle(&engine),
+            95 | 96 => harness.move_rows_down(&engine),
             97 => model.check_all(&engine.begin_read(Wait::Allowed)),
             98 => {
                 engine.flush().unwrap();

@@ -6,7 +6,7 @@ use crate::{Engine, Error, Read, Wait, Write};
 /// Runs the check on rows as they were written, and again when they have moved into an older layer.
 fn twice<H: Harness>(harness: &H, engine: &H::Engine, check: impl Fn()) {
     check();
-    harness.settle(engine);
+    harness.move_rows_down(engine);
     check();
 }
 
@@ -141,7 +141,7 @@ pub fn spaces_are_apart(harness: &impl Harness) {
 pub fn get_many_keeps_order_duplicates_and_gaps(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "1"), ("b", "2"), ("gone", "x"), ("empty", "")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, [("b", "22"), ("c", "3")]);
     delete(&engine, PLAIN, ["gone"]);
     let keys: [&[u8]; 9] = [b"c", b"a", b"none", b"b", b"a", b"gone", b"empty", b"", b"c"];
@@ -176,7 +176,7 @@ pub fn get_many_of_many(harness: &impl Harness) {
     let key = |index: usize| format!("key-{index:04}").into_bytes();
     for round in 0..3 {
         put(&engine, PLAIN, (round..600).step_by(3).map(|index| (key(index), index.to_string())));
-        harness.settle(&engine);
+        harness.move_rows_down(&engine);
     }
     delete(&engine, PLAIN, (0..600).step_by(7).map(key));
     let keys: Vec<_> = (0..700).rev().map(key).collect();
@@ -200,7 +200,7 @@ pub fn values_of_a_mebibyte(harness: &impl Harness) {
     let engine = harness.open();
     let value = |seed: u8| (0..1 << 20).map(|i: u32| (i >> 8) as u8 ^ i as u8 ^ seed).collect::<Vec<u8>>();
     put(&engine, PLAIN, [("small", b"s".to_vec()), ("zero", value(0)), ("one", value(1))]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, [("one", value(7)), ("two", value(2))]);
     twice(harness, &engine, || {
         for (key, seed) in [("zero", 0), ("one", 7), ("two", 2)] {
@@ -217,7 +217,7 @@ pub fn not_waiting_answers_rightly_or_not_at_all(harness: &impl Harness) {
     let engine = harness.open();
     let key = |index: usize| format!("{index:05}").into_bytes();
     put(&engine, PLAIN, (0..500).map(|index| (key(index), "old")));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, (0..500).step_by(2).map(|index| (key(index), "new")));
     let read = engine.begin_read(Wait::Never);
     let expected = |index: usize| if index.is_multiple_of(2) { &b"new"[..] } else { b"old" };

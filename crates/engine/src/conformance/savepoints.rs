@@ -29,7 +29,7 @@ fn check(read: &impl Read, space: crate::Space, rows: &[Row], absent: &[Vec<u8>]
 pub fn what_was_set_since_is_undone(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("kept", "1"), ("changed", "1"), ("deleted", "1")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     let mut write = engine.begin_write(Wait::Allowed);
     let start = write.savepoint();
     for _ in 0..2 {
@@ -81,7 +81,7 @@ pub fn rows_of_before_are_as_they_were(harness: &impl Harness) {
     write.commit().unwrap();
     check(&engine.begin_read(Wait::Allowed), PLAIN, &expected, &["e".into(), "f".into()]);
     engine.flush().unwrap();
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     check(&engine.begin_read(Wait::Allowed), PLAIN, &expected, &["e".into(), "f".into()]);
 }
 
@@ -195,7 +195,7 @@ pub fn random_rollbacks_match_copies_of_a_map(harness: &impl Harness) {
             }
             assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), owned(&truth), "seed {seed}");
             if dice.one_in(3) {
-                harness.settle(&engine);
+                harness.move_rows_down(&engine);
             }
         }
     }

@@ -11,7 +11,7 @@ fn thirty<H: Harness>(harness: &H) -> H::Engine {
     let engine = harness.open();
     for layer in 0..3 {
         if layer > 0 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
         put(&engine, PLAIN, (layer..30).step_by(3).map(|index| (format!("{index:02}"), format!("v{index}"))));
     }
@@ -97,7 +97,7 @@ pub fn bounds_between_prefixes(harness: &impl Harness) {
     for (index, key) in rows.iter().enumerate() {
         put(&engine, PLAIN, [(key, "v")]);
         if index % 2 == 1 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
     }
     let read = engine.begin_read(Wait::Allowed);
@@ -183,7 +183,7 @@ pub fn own_rows_and_deletes_are_merged_in(harness: &impl Harness) {
     assert_eq!(scan(&write, PLAIN, inner, Forward, usize::MAX), within);
     write.commit().unwrap();
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
 }
 
@@ -194,7 +194,7 @@ pub fn of_a_write_with_many_rows(harness: &impl Harness) {
     let name = |index: usize| grouped("b", format!("{index:04}"));
     put(&engine, GROUPED, (0..ROWS).step_by(2).map(|index| (name(index), "committed")));
     put(&engine, GROUPED, [(grouped("a", "0"), "other"), (grouped("c", "0"), "other")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     let mut write = engine.begin_write(Wait::Allowed);
     // In an order of its own, a third of it deletes.
     for index in (0..ROWS).map(|index| index * 7 % ROWS) {
@@ -271,7 +271,7 @@ pub fn ranks_and_picks_of_a_write(harness: &impl Harness) {
     let (start, end) = (grouped("b", ""), grouped("b", ":"));
     let range = Range { start: &start, end: &end };
     put(&engine, GROUPED, (0..100).map(|index| (name(index), "v")));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     let mut dice = Dice(3);
     // An engine that remembers what it has scanned knows the group by then.
     (0..4).for_each(|_| drop(scan(&engine.begin_read(Wait::Allowed), GROUPED, range, Forward, usize::MAX)));
@@ -326,7 +326,7 @@ pub fn newer_layers_hide_older_ones(harness: &impl Harness) {
             (layer * 10..100 - layer * 10).map(|index| (key(index), format!("layer {layer}"))),
         );
         if layer < 3 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
         let expected: Vec<_> = (0..100)
             .map(|index: usize| {
@@ -348,7 +348,7 @@ pub fn deletes_hide_rows_of_older_layers(harness: &impl Harness) {
     let engine = harness.open();
     let key = |index: usize| format!("{index:04}").into_bytes();
     put(&engine, PLAIN, (0..1000).map(|index| (key(index), "v")));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     delete(&engine, PLAIN, (0..1000).filter(|index| index % 100 != 50).map(key));
     let check = || {
         let expected: Vec<_> = (50..1000).step_by(100).map(key).collect();
@@ -367,7 +367,7 @@ pub fn deletes_hide_rows_of_older_layers(harness: &impl Harness) {
         });
     };
     check();
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     check();
     put(&engine, PLAIN, [(key(51), "back")]);
     let read = engine.begin_read(Wait::Allowed);
@@ -391,7 +391,7 @@ pub fn across_groups(harness: &impl Harness) {
         put(&engine, GROUPED, [(grouped(name, ""), "v")]);
         expected.push(grouped(name, ""));
         if layer % 2 == 0 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
     }
     expected.sort();
@@ -417,7 +417,7 @@ pub fn within_a_group_among_many(harness: &impl Harness) {
             put(&engine, GROUPED, (0..4).map(|row| (grouped(&name(group), [row * 3 + layer]), [layer])));
         }
         if layer < 2 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
     }
     delete(&engine, GROUPED, [grouped(&name(42), [5])]);
@@ -450,7 +450,7 @@ pub fn the_head_of_a_queue(harness: &impl Harness) {
             head += 10;
         }
         if tail % 300 == 0 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
     }
     let left = keys(&engine.begin_read(Wait::Allowed), QUEUE, range, Forward, usize::MAX);
@@ -463,7 +463,7 @@ pub fn ranks_follow_the_scan(harness: &impl Harness) {
     let rows = || (0..200).map(|number: u32| (grouped("b", format!("{number:04}")), "value"));
     put(&engine, GROUPED, rows().step_by(2));
     put(&engine, GROUPED, [(grouped("a", "0"), "other"), (grouped("c", "0"), "other")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, GROUPED, rows().skip(1).step_by(4));
     delete(&engine, GROUPED, rows().skip(40).step_by(8).map(|(key, _)| key));
     let check = |read: &dyn Read| {

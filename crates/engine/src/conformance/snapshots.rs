@@ -5,11 +5,11 @@ use crate::{Direction, Engine, Range, Read, Wait, Write};
 
 pub fn a_snapshot_stays_as_it_was(harness: &impl Harness) {
     let engine = harness.open();
-    put(&engine, PLAIN, [("changed", "1"), ("deleted", "1"), ("settled", "1")]);
-    harness.settle(&engine);
-    put(&engine, PLAIN, [("settled", "2"), ("young", "1")]);
+    put(&engine, PLAIN, [("changed", "1"), ("deleted", "1"), ("rewritten", "1")]);
+    harness.move_rows_down(&engine);
+    put(&engine, PLAIN, [("rewritten", "2"), ("young", "1")]);
     let snapshot = engine.snapshot().unwrap();
-    let expected = owned([("changed", "1"), ("deleted", "1"), ("settled", "2"), ("young", "1")]);
+    let expected = owned([("changed", "1"), ("deleted", "1"), ("rewritten", "2"), ("young", "1")]);
     let check = || {
         assert_eq!(all(&snapshot, PLAIN), expected);
         for (key, value) in &expected {
@@ -28,11 +28,11 @@ pub fn a_snapshot_stays_as_it_was(harness: &impl Harness) {
     put(&engine, PLAIN, [("changed", "3"), ("new", "3"), ("young", "3")]);
     delete(&engine, PLAIN, ["deleted"]);
     check();
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     check();
     put(&engine, PLAIN, [("deleted", "4")]);
-    delete(&engine, PLAIN, ["changed", "settled", "young"]);
-    harness.settle(&engine);
+    delete(&engine, PLAIN, ["changed", "rewritten", "young"]);
+    harness.move_rows_down(&engine);
     check();
     assert_eq!(all(&engine.snapshot().unwrap(), PLAIN), owned([("deleted", "4"), ("new", "3")]));
 }
@@ -51,7 +51,7 @@ pub fn a_snapshot_outlives_many_commits(harness: &impl Harness) {
             }
         }
         if round % 10 == 9 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
         assert_eq!(scan(&snapshot, PLAIN, Range { start: b"0", end: b"1" }, Direction::Backward, 5).len(), 5);
     }
@@ -75,7 +75,7 @@ pub fn several_snapshots_see_their_own_time(harness: &impl Harness) {
         put(&engine, PLAIN, [("same", [time]), ("own", [time])]);
         put(&engine, GROUPED, [([time], [time])]);
         if time % 4 == 3 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
     }
     // Released out of order.
@@ -107,7 +107,7 @@ pub fn a_snapshot_does_not_see_an_open_write(harness: &impl Harness) {
 pub fn a_snapshot_is_read_from_another_thread(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "1")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, [("b", "1")]);
     let snapshot = engine.snapshot().unwrap();
     put(&engine, PLAIN, [("a", "2")]);
@@ -119,7 +119,7 @@ pub fn deleting_a_range(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "1"), ("b", "1"), ("bb", "1"), ("c", "1")]);
     put(&engine, GROUPED, [("b", "other space")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, [("bc", "2"), ("d", "2")]);
     local(harness, &engine).delete_range(PLAIN, Range { start: b"b", end: b"c" }).unwrap();
     let left = owned([("a", "1"), ("c", "1"), ("d", "2")]);
@@ -129,7 +129,7 @@ pub fn deleting_a_range(harness: &impl Harness) {
     assert_eq!(committed(&engine, GROUPED, "b"), Some(b"other space".to_vec()));
     // What is written afterwards stays.
     put(&engine, PLAIN, [("bb", "3")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert_eq!(committed(&engine, PLAIN, "bb"), Some(b"3".to_vec()));
     // Nothing to delete, and bounds that hold nothing.
     local(harness, &engine).delete_range(PLAIN, Range { start: b"x", end: b"y" }).unwrap();
@@ -145,13 +145,13 @@ pub fn deleting_a_range_of_many_rows(harness: &impl Harness) {
     let engine = harness.open();
     let key = |index: usize| format!("{index:05}").into_bytes();
     put(&engine, PLAIN, (0..5000).map(|index| (key(index), "old")));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, (0..5000).step_by(3).map(|index| (key(index), "new")));
     local(harness, &engine).delete_range(PLAIN, Range { start: &key(10), end: &key(4990) }).unwrap();
     let read = engine.begin_read(Wait::Allowed);
     let left: Vec<_> = (0..10).chain(4990..5000).map(key).collect();
     assert_eq!(keys(&read, PLAIN, super::ALL, Direction::Forward, usize::MAX), left);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert_eq!(keys(&read, PLAIN, super::ALL, Direction::Backward, 11)[10], key(9));
 }
 
@@ -159,7 +159,7 @@ pub fn a_snapshot_survives_the_deletion_of_its_range(harness: &impl Harness) {
     let engine = harness.open();
     let key = |index: usize| format!("{index:04}").into_bytes();
     put(&engine, PLAIN, (0..3000).step_by(2).map(|index| (key(index), "old")));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, (1..3000).step_by(2).map(|index| (key(index), "new")));
     let snapshot = engine.snapshot().unwrap();
     let before = all(&snapshot, PLAIN);
@@ -168,7 +168,7 @@ pub fn a_snapshot_survives_the_deletion_of_its_range(harness: &impl Harness) {
     assert!(all(&snapshot, PLAIN) == before);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), []);
     put(&engine, PLAIN, [(key(7), "again")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert!(all(&snapshot, PLAIN) == before);
     assert_eq!(get(&snapshot, PLAIN, key(7)), Some(b"new".to_vec()));
     assert_eq!(get(&snapshot, PLAIN, key(8)), Some(b"old".to_vec()));

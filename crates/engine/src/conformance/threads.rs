@@ -75,7 +75,7 @@ pub fn transfers_keep_their_sum(harness: &impl Harness) {
             let rows = all(&snapshot, PLAIN);
             assert_eq!(sum(&rows), (THREADS * ACCOUNTS * 100) as u64);
             if rounds % 16 == 8 {
-                harness.settle(&engine);
+                harness.move_rows_down(&engine);
             }
             assert_eq!(all(&snapshot, PLAIN), rows, "the snapshot has changed");
             rounds += 1;
@@ -113,7 +113,7 @@ pub fn commits_are_seen_whole(harness: &impl Harness) {
             for count in 1..=COMMITS {
                 write_all(count);
                 if count % 150 == 0 {
-                    harness.settle(&engine);
+                    harness.move_rows_down(&engine);
                 }
             }
         });
@@ -202,7 +202,7 @@ pub fn positions_are_unique_and_flushes_reach_them(harness: &impl Harness) {
 pub fn callbacks_read_while_others_commit(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, (0..200_u8).map(|index| ([index, 0], [index])));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     put(&engine, PLAIN, (0..200_u8).map(|index| ([index, 1], [index])));
     let stop = AtomicBool::new(false);
     let started = AtomicBool::new(false);

@@ -6,7 +6,7 @@ use crate::{Direction, Engine, Error, Position, Range, Wait, Write};
 pub fn a_write_sees_its_own_rows(harness: &impl Harness) {
     let engine = harness.open();
     put(&engine, PLAIN, [("kept", "1"), ("changed", "1"), ("deleted", "1")]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     let mut write = engine.begin_write(Wait::Allowed);
     write.put(PLAIN, b"changed", &[b"2"]);
     write.put(PLAIN, b"new", &[b"2"]);
@@ -45,7 +45,7 @@ pub fn the_last_of_several_writes_to_a_row_counts(harness: &impl Harness) {
     assert_eq!(all(&write, PLAIN), expected);
     write.commit().unwrap();
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
 }
 
@@ -115,7 +115,7 @@ pub fn a_commit_of_nothing_is_allowed(harness: &impl Harness) {
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), owned([("a", "1")]));
     // Deleting what is not there is a commit like any other.
     delete(&engine, PLAIN, ["none"]);
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), owned([("a", "1")]));
 }
 
@@ -125,7 +125,7 @@ pub fn a_read_sees_commits_made_while_it_is_open(harness: &impl Harness) {
     assert_eq!(get(&read, PLAIN, "a"), None);
     put(&engine, PLAIN, [("a", "1")]);
     assert_eq!(get(&read, PLAIN, "a"), Some(b"1".to_vec()));
-    harness.settle(&engine);
+    harness.move_rows_down(&engine);
     assert_eq!(get(&read, PLAIN, "a"), Some(b"1".to_vec()));
     put(&engine, PLAIN, [("a", "2")]);
     assert_eq!(get(&read, PLAIN, "a"), Some(b"2".to_vec()));
@@ -147,7 +147,7 @@ pub fn positions_grow_with_each_commit(harness: &impl Harness) {
         assert!(position > last, "commit {index}: {position:?} after {last:?}");
         last = position;
         if index % 20 == 19 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
     }
 }
@@ -256,7 +256,7 @@ pub fn many_rows_with_settling_between(harness: &impl Harness) {
             }
             write.commit().unwrap();
         }
-        harness.settle(&engine);
+        harness.move_rows_down(&engine);
     }
     let expected: Vec<_> = expected.into_iter().collect();
     assert!(all(&engine.begin_read(Wait::Allowed), PLAIN) == expected);
@@ -272,12 +272,12 @@ pub fn rows_put_again_after_a_delete(harness: &impl Harness) {
         let value = round.to_string();
         put(&engine, PLAIN, [("k", &value)]);
         if round % 2 == 0 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
         assert_eq!(committed(&engine, PLAIN, "k"), Some(value.into_bytes()));
         delete(&engine, PLAIN, ["k"]);
         if round > 1 {
-            harness.settle(&engine);
+            harness.move_rows_down(&engine);
         }
         assert_eq!(committed(&engine, PLAIN, "k"), None);
         assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), []);

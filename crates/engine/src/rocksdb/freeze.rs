@@ -120,10 +120,10 @@ impl Inner {
         // A write to a file that is being synced waits for the sync, and with it all commits would.
         let _between_syncs = self.log.between_syncs();
         let mut units = self.units.lock();
-        let closed = self.gate.close();
+        let blocked = self.barrier.block();
         let cut = self.log.cut()?;
         self.seal(&mut units);
-        drop(closed);
+        drop(blocked);
         let sets = std::mem::take(&mut units.sealed);
         if !sets.is_empty() || !cut.segments.is_empty() || units.abandoned.is_waiting() {
             units.last_number += 1;
@@ -143,7 +143,7 @@ impl Inner {
         Ok(number)
     }
 
-    /// Seals the active tables. The caller has closed the gate.
+    /// Seals the active tables. The caller has blocked the barrier.
     pub(super) fn seal(&self, units: &mut Units) {
         if let Some(set) = self.shards.seal() {
             self.active_bytes.store(0, Ordering::Relaxed);
@@ -256,8 +256,8 @@ impl Inner {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        // Commits that passed the check before it was closed are in order once the gate was free.
-        drop(self.gate.close());
+        // Commits that passed the check before it was closed are complete once the barrier could be blocked.
+        drop(self.barrier.block());
         let synced = if self.log.is_stopped() { Err(self.log.stop_reason()) } else { self.log.sync_round() };
         self.end_threads();
         self.store.close();

@@ -3,15 +3,15 @@
 //! The way of a row: a transaction's buffer, the log's pending buffer and the active table of its shard (commit), the
 //! log file (flush), a frozen table, the sorted data (write-back), the row cache.
 //!
-//! Locks are taken in this order: sync round, units, gate, log writer, log pending; a shard's lock is the innermost.
+//! Locks are taken in this order: sync round, units, barrier, log writer, log pending; a shard's lock is the innermost.
 
 mod abandoned;
+mod barrier;
 mod cache;
 mod checkpoint;
 mod field;
 mod files;
 mod freeze;
-mod gate;
 mod groups;
 mod hash;
 mod linear_hash;
@@ -39,9 +39,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
+use self::barrier::Barrier;
 use self::files::Files;
 use self::freeze::{Background, Units};
-use self::gate::Gate;
 use self::groups::{Effort, Loader};
 use self::hash::Hasher;
 use self::log::{Log, PENDING_LIMIT_BYTES};
@@ -97,7 +97,7 @@ struct Inner {
     spaces: &'static [SpaceDef],
     hasher: Hasher,
     shards: Shards,
-    gate: Gate,
+    barrier: Barrier,
     log: Log,
     store: Arc<Store>,
     units: Mutex<Units>,
@@ -153,7 +153,7 @@ impl Inner {
             return Err(self.stuck_error());
         }
         let mut grown = 0;
-        let pass = self.gate.pass();
+        let entered = self.barrier.enter();
         let (position, pending) = self.log.append(&buffer.bytes)?;
         let mut rows = buffer.rows.as_slice();
         while let Some(first) = rows.first() {
@@ -189,7 +189,7 @@ impl Inner {
                 self.background.want_freeze();
             }
         }
-        drop(pass);
+        drop(entered);
         if pending > PENDING_LIMIT_BYTES {
             // The commit is in order; whoever waits for durability is told of a failure by the flush.
             let _told = self.log.flush();

@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use parking_lot::{Condvar, Mutex};
 
 use super::abandoned::Abandoned;
+use super::barrier::Barrier;
 use super::files::{Files, io_error};
 use super::freeze::{Background, Unit, Units, freeze_at};
-use super::gate::Gate;
 use super::groups::Loader;
 use super::hash::Hasher;
 use super::log::record::Row;
@@ -123,7 +123,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         spaces: options.spaces,
         hasher,
         shards,
-        gate: Gate::new(),
+        barrier: Barrier::new(),
         log,
         store: Arc::new(store),
         // Replayed rows are in the active tables: the first snapshot has something to seal.

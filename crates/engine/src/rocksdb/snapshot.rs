@@ -66,7 +66,7 @@ impl Inner {
         self.check_open()?;
         let (sorted, sets) = {
             let mut units = self.units.lock();
-            let _closed = self.gate.close();
+            let _blocked = self.barrier.block();
             if units.sealed_to != self.log.last().0 {
                 self.seal(&mut units);
             }

@@ -13,8 +13,8 @@ use crate::conformance::{self, Harness, Promise};
 struct OnDisk {
     root: TempDir,
     opened: AtomicUsize,
-    /// What a settled engine is settled into changes from call to call.
-    settled: AtomicUsize,
+    /// Where rows are moved to changes from call to call.
+    moves: AtomicUsize,
     copies: Mutex<HashMap<PathBuf, usize>>,
 }
 
@@ -23,7 +23,7 @@ impl OnDisk {
         OnDisk {
             root: tempfile::tempdir().unwrap(),
             opened: AtomicUsize::new(0),
-            settled: AtomicUsize::new(0),
+            moves: AtomicUsize::new(0),
             copies: Mutex::default(),
         }
     }
@@ -68,9 +68,9 @@ impl Harness for OnDisk {
         self.open_at(copy)
     }
 
-    fn settle(&self, engine: &RocksEngine) {
+    fn move_rows_down(&self, engine: &RocksEngine) {
         // Rows of one case end up in the sorted data, in frozen tables of a unit, and in sealed ones.
-        match self.settled.fetch_add(1, Ordering::Relaxed) % 4 {
+        match self.moves.fetch_add(1, Ordering::Relaxed) % 4 {
             0 => engine.write_back_now(),
             1 | 3 => drop(engine.snapshot().unwrap()),
             _ => drop(engine.inner.freeze().unwrap()),
