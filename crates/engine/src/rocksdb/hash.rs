@@ -36,6 +36,13 @@ impl<'a> GroupId<'a> {
     }
 }
 
+/// The hash for tables of groups within one shard. All groups there have the upper bits of their hashes in common, and hash tables
+/// tell entries apart by just these before they look at them.
+#[inline]
+pub fn within_shard(group_hash: u64) -> u64 {
+    group_hash ^ (group_hash << 24)
+}
+
 #[inline]
 pub fn shard_of(group_hash: u64) -> usize {
     (group_hash >> 56) as usize % SHARDS

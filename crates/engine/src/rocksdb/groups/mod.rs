@@ -27,7 +27,7 @@ pub use self::load::Loader;
 pub use self::read::{Effort, with_copied};
 use self::scans::ScanCounts;
 use super::cache::CacheBudget;
-use super::hash::{GroupId, RowHash, prefetch_line};
+use super::hash::{GroupId, RowHash, prefetch_line, within_shard};
 use super::ordered::Ordered;
 use super::table::arena::Row;
 use crate::Range;
@@ -168,7 +168,12 @@ impl GroupCache {
 
     #[inline]
     fn find(&self, id: GroupId<'_>) -> Option<&CachedGroup> {
-        self.groups.find(id.hash, |group| group.is(id))
+        self.groups.find(within_shard(id.hash), |group| group.is(id))
+    }
+
+    #[inline]
+    fn find_entry(&mut self, id: GroupId<'_>) -> Option<OccupiedEntry<'_, CachedGroup>> {
+        self.groups.find_entry(within_shard(id.hash), |group| group.is(id)).ok()
     }
 
     #[inline]
@@ -187,7 +192,7 @@ impl GroupCache {
     /// Prefetches the entry at which a search for this hash begins.
     #[inline]
     pub fn prefetch_slot(&self, hash: u64) {
-        let _none = self.groups.find(hash, |group| {
+        let _none = self.groups.find(within_shard(hash), |group| {
             prefetch_line(group);
             false
         });
@@ -196,7 +201,7 @@ impl GroupCache {
     /// Prefetches the rows of the group of this hash; false where there seems to be none.
     #[inline]
     pub fn prefetch_rows(&self, hash: u64) -> bool {
-        let found = self.groups.find(hash, |group| group.hash == hash && !group.is_loading());
+        let found = self.groups.find(within_shard(hash), |group| group.hash == hash && !group.is_loading());
         found.inspect(|group| group.rows.prefetch()).is_some()
     }
 
@@ -229,7 +234,7 @@ impl GroupCache {
 
     /// The row cache has forgotten the group's rows since this load. A group of another load may have some there again.
     pub fn set_only_copy(&mut self, id: GroupId<'_>, load: u64) {
-        if let Some(group) = self.groups.find_mut(id.hash, |group| group.is(id))
+        if let Some(group) = self.groups.find_mut(within_shard(id.hash), |group| group.is(id))
             && let State::Following { number, is_only_copy, .. } = &mut group.state
             && *number == load
         {
@@ -248,7 +253,7 @@ impl GroupCache {
         budget: &CacheBudget,
     ) {
         let Some((id, suffix)) = GroupId::of_row(space, key, hash) else { return };
-        let Ok(mut found) = self.groups.find_entry(id.hash, |group| group.is(id)) else { return };
+        let Some(mut found) = self.find_entry(id) else { return };
         let group = found.get_mut();
         match &mut group.state {
             State::Lagging { .. } => return,
@@ -294,7 +299,7 @@ impl GroupCache {
         let Some((id, suffix)) = GroupId::of_row(row.space, row.key, hash) else {
             return WrittenBack::NotCached;
         };
-        let Ok(mut found) = self.groups.find_entry(id.hash, |group| group.is(id)) else {
+        let Some(mut found) = self.find_entry(id) else {
             return WrittenBack::NotCached;
         };
         let CachedGroup { rows, state, .. } = found.get_mut();
@@ -326,7 +331,7 @@ impl GroupCache {
     fn insert(&mut self, group: CachedGroup, budget: &CacheBudget) {
         budget.change(0, group.size());
         self.followers += usize::from(!group.is_lagging());
-        self.groups.insert_unique(group.hash, group, |group| group.hash);
+        self.groups.insert_unique(within_shard(group.hash), group, |group| within_shard(group.hash));
     }
 
     /// A group has been taken out of the table.
@@ -349,7 +354,8 @@ impl GroupCache {
         mut dirty: impl Iterator<Item = Row<'r>>,
         budget: &CacheBudget,
     ) -> bool {
-        let Ok(mut found) = self.groups.find_entry(id.hash, |group| group.is(id)) else { return false };
+        let number = self.last_number + 1;
+        let Some(mut found) = self.find_entry(id) else { return false };
         let group = found.get_mut();
         if !group.is_lagging() {
             return !group.is_loading();
@@ -364,10 +370,10 @@ impl GroupCache {
             self.release(group, budget);
             return false;
         }
-        self.last_number += 1;
-        self.followers += 1;
-        group.state = State::following(self.last_number);
+        group.state = State::following(number);
         *group.used.get_mut() = true;
+        self.last_number = number;
+        self.followers += 1;
         true
     }
 
@@ -387,7 +393,7 @@ impl GroupCache {
         let is_it = |group: &CachedGroup| {
             group.is(id) && matches!(&group.state, State::Loading(loading) if loading.number == number)
         };
-        self.groups.find_entry(id.hash, is_it).ok()
+        self.groups.find_entry(within_shard(id.hash), is_it).ok()
     }
 
     /// What was written to a loading group since this was last asked; None where the load has been dropped.

@@ -10,7 +10,7 @@ use super::Table;
 use super::arena::{Row, RowAt};
 use super::rows::{Rows, ordered};
 use crate::rocksdb::field::u32_at;
-use crate::rocksdb::hash::{GroupId, RowHash, prefetch_row};
+use crate::rocksdb::hash::{GroupId, RowHash, prefetch_row, within_shard};
 use crate::rocksdb::ordered::{Ordered, head_of};
 use crate::{Direction, Wait};
 
@@ -87,13 +87,13 @@ impl Orders {
     }
 
     fn find(&self, id: GroupId<'_>) -> Option<&Order> {
-        self.groups.find(id.hash, |order| order.is(id))
+        self.groups.find(within_shard(id.hash), |order| order.is(id))
     }
 
     /// The bytes by which the indexes grew.
     pub fn insert(&mut self, space: u8, key: &[u8], hash: &RowHash, at: RowAt) -> usize {
         let Some((id, suffix)) = GroupId::of_row(space, key, hash) else { return 0 };
-        let Some(order) = self.groups.find_mut(id.hash, |order| order.is(id)) else { return 0 };
+        let Some(order) = self.groups.find_mut(within_shard(id.hash), |order| order.is(id)) else { return 0 };
         let before = order.rows.bytes();
         order.rows.set(suffix, Some(&at.0.to_be_bytes()));
         // A leaf that is split may free more than the row takes.
@@ -218,7 +218,7 @@ impl Table {
         let grown = rows.bytes();
         self.bytes += grown;
         let order = Order { hash: id.hash, space: id.space, name: id.name.into(), rows };
-        self.orders.groups.insert_unique(id.hash, order, |order| order.hash);
+        self.orders.groups.insert_unique(within_shard(id.hash), order, |order| within_shard(order.hash));
         grown
     }
 
@@ -229,7 +229,7 @@ impl Table {
     /// Takes the ordered index of a group away, if it has one, and the bytes by which the table shrank: whoever scans the
     /// group finds its rows elsewhere.
     pub fn take_order(&mut self, id: GroupId<'_>) -> (Option<impl Sized + use<>>, usize) {
-        let found = self.orders.groups.find_entry(id.hash, |order| order.is(id));
+        let found = self.orders.groups.find_entry(within_shard(id.hash), |order| order.is(id));
         let Ok(found) = found else { return (None, 0) };
         let (order, _) = found.remove();
         let bytes = order.rows.bytes();
