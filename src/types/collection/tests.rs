@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::error::Stop;
 use crate::dispatch::locks::StripeSet;
 use crate::keyspace::{ReadCx, draws};
 use crate::testkit::Kit;
