@@ -69,6 +69,8 @@ config! {
 
     dir: PathBuf,
     engine: EngineKind,
+    /// Empty for none.
+    memory_engine_faults: String,
     appendfsync: AppendFsync,
     recover_truncate_log: bool,
     dbfilename: String,

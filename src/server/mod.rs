@@ -28,7 +28,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::{Poll, Waker};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tarn_engine::memory::MemoryEngine;
+use tarn_engine::memory::{Isolation, MemoryEngine};
 use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
 use tarn_engine::{AnyEngine, Durability, Filter, failpoint};
 
@@ -101,6 +101,10 @@ fn open_engine(config: &Config, garbage: &Arc<Garbage>) -> tarn_engine::Result<A
     if config.engine == EngineKind::Memory {
         let engine = MemoryEngine::new(SPACES);
         engine.set_filter(filter)?;
+        if !config.memory_engine_faults.is_empty() {
+            engine.set_isolation(Isolation::Snapshot);
+            engine.set_faults(config.memory_engine_faults.parse()?);
+        }
         return Ok(AnyEngine::Memory(engine));
     }
     RocksEngine::open(OpenOptions {

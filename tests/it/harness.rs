@@ -25,11 +25,14 @@ const POLL: Duration = Duration::from_millis(1);
 pub enum Program {
     /// Tarn on its disk engine.
     Rocksdb,
-    /// Tarn without a disk.
+    /// Tarn on the engine in memory, which stands in for a distributed one: see [`DISTRIBUTED`].
     Memory,
     /// The real redis-server, 7.0.
     Redis,
 }
+
+/// Every read that may not wait is refused, as if its row were far away, and one commit of a hundred meets a conflict.
+const DISTRIBUTED: &str = "conflict=10000 not-resident=1000000 seed=7";
 
 /// Both engines: what a test of Tarn runs on.
 pub const ENGINES: [Program; 2] = [Program::Rocksdb, Program::Memory];
@@ -265,7 +268,10 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
     arg("enable-debug-command", "yes");
     match options.program {
         Program::Rocksdb => arg("engine", "rocksdb"),
-        Program::Memory => arg("engine", "memory"),
+        Program::Memory => {
+            arg("engine", "memory");
+            arg("memory-engine-faults", DISTRIBUTED);
+        }
         Program::Redis => arg("save", ""),
     }
     for (name, value) in &options.args {

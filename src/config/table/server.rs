@@ -58,6 +58,10 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(engine))
         .at_start()
         .help("`rocksdb` keeps the data on disk; `memory` forgets it when the server stops."),
+    Opt::new(Storage, "memory-engine-faults", Kind::Text, "")
+        .field(at!(memory_engine_faults))
+        .at_start()
+        .help("For tests: how often calls of engine `memory` fail, of a million, as in `conflict=10000 not-resident=1000000 seed=7`. It has snapshot isolation then, as a distributed engine does."),
     Opt::new(Storage, "appendfsync", Kind::Choice(AppendFsync::NAMES), "everysec")
         .field(at!(appendfsync))
         .help("When an acknowledged write is safe from a loss of power: `always` before the reply, `everysec` within about a second, `no` when the operating system sees fit. A crash of the process alone loses nothing in any of them."),

@@ -89,6 +89,30 @@ impl Faults {
     }
 }
 
+/// Faults at random as words: `conflict=10000 not-resident=1000000 seed=7`, out of a million calls.
+impl std::str::FromStr for Faults {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Faults, Error> {
+        let (mut seed, mut rates) = (0, Rates::default());
+        for word in text.split_whitespace() {
+            let refused = || Error::Unavailable(format!("'{word}' is no fault of the in-memory engine"));
+            let (name, number) = word.split_once('=').ok_or_else(refused)?;
+            let number: u32 = number.parse().ok().filter(|n| u64::from(*n) <= PER).ok_or_else(refused)?;
+            match name {
+                "seed" => seed = u64::from(number),
+                "conflict" => rates.conflict = number,
+                "unavailable" => rates.unavailable = number,
+                "unknown-applied" => rates.unknown_applied = number,
+                "unknown-lost" => rates.unknown_lost = number,
+                "not-resident" => rates.not_resident = number,
+                _ => return Err(refused()),
+            }
+        }
+        Ok(Faults::random(seed, rates))
+    }
+}
+
 /// How many faults were injected, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Injected {

@@ -128,3 +128,19 @@ fn a_real_conflict_goes_before_an_unknown_outcome() {
     assert!(matches!(write.commit(), Err(Error::Conflict)));
     assert_eq!(committed(&engine, b"a"), Some(b"theirs".to_vec()));
 }
+
+#[test]
+fn faults_are_read_from_words() {
+    let faults: Faults = "conflict=10000 not-resident=1000000 seed=7".parse().unwrap();
+    let engine = MemoryEngine::with_faults(SPACES, faults);
+    assert!(!engine.keeps_resident());
+    let hurried = engine.begin_read(Wait::Never).get(PLAIN, b"a", &mut Vec::new());
+    assert!(matches!(hurried, Err(Error::NotResident)), "{hurried:?}");
+    assert_eq!(committed(&engine, b"a"), None);
+    let refused = (0..10_000).filter(|_| try_put(&engine, b"a", b"1").is_err()).count() as u64;
+    assert_eq!(refused, engine.injected().conflicts);
+    assert!((50..150).contains(&refused), "{refused} of 10000, 100 are wanted");
+    for bad in ["conflict", "conflict=", "conflict=-1", "conflict=1000001", "other=1"] {
+        assert!(matches!(bad.parse::<Faults>(), Err(Error::Unavailable(_))), "{bad}");
+    }
+}
