@@ -1,7 +1,7 @@
 //! What happens once, before the first command: the rows that describe the database are read, or written for the
 //! first time.
 
-use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
+use tarn_engine::{AnyEngine, Error as EngineError, Read as _, Wait, Write as _};
 
 use super::Keyspace;
 use super::garbage::{DeadRows, Garbage};
@@ -10,10 +10,30 @@ use super::parts::{ExpiringParts, Parts};
 use super::shared::Shared;
 use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop};
+
+/// Conflicts with others that start at the same time before the start is given up.
+const MAX_CONFLICTS: u32 = 64;
 
 /// The keyspace of an engine, and the floor of its clock in milliseconds. `types` are those whose parts expire.
 pub fn open(
+    engine: &AnyEngine,
+    types: &'static [Parts],
+    databases: u16,
+    fresh_seed: u64,
+) -> Result<(Keyspace, u64)> {
+    let mut conflicts = 0;
+    loop {
+        match open_once(engine, types, databases, fresh_seed) {
+            Err(Stop::Refuse(Error::Engine(EngineError::Conflict))) if conflicts < MAX_CONFLICTS => {
+                conflicts += 1
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn open_once(
     engine: &AnyEngine,
     types: &'static [Parts],
     databases: u16,
@@ -50,4 +70,24 @@ pub fn open(
         shared,
     };
     Ok((keyspace, floor_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use tarn_engine::memory::{Call, Fault, Faults, MemoryEngine};
+
+    use super::*;
+    use crate::encoding::SPACES;
+
+    #[test]
+    fn a_start_that_meets_a_conflict_begins_anew() {
+        let memory = MemoryEngine::new(SPACES);
+        let twice =
+            Faults::none().then(Call::Commit, 0, Fault::Conflict).then(Call::Commit, 0, Fault::Conflict);
+        memory.set_faults(twice);
+        let engine = AnyEngine::Memory(memory);
+        let (first, _) = open(&engine, &[], 16, 7).unwrap();
+        let (second, _) = open(&engine, &[], 16, 8).unwrap();
+        assert_eq!((first.seed, second.seed), (7, 7), "what the first start has written counts");
+    }
 }
