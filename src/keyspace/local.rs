@@ -75,7 +75,7 @@ pub fn compact(engine: &AnyEngine, space: Space, range: Range<'_>) -> Result<()>
 pub fn checkpoint(engine: &AnyEngine, path: &Path) -> Result<()> {
     match engine.local() {
         Some(local) => local.checkpoint(path),
-        None => Err(Error::Unavailable("this engine has no files that could be copied".to_owned()).into()),
+        None => Err(Error::Unavailable("this engine has no files that could be copied".to_owned())),
     }
 }
 

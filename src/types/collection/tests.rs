@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::error::Stop;
 use crate::dispatch::locks::StripeSet;
+use crate::error::Stop;
 use crate::keyspace::{ReadCx, draws};
 use crate::testkit::Kit;
 
