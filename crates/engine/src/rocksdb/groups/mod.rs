@@ -106,6 +106,10 @@ impl CachedGroup {
         CachedGroup { hash: id.hash, name, rows, state, space: id.space, used }
     }
 
+    fn table_hash(&self) -> u64 {
+        if self.is_lagging() { lagging_hash(self.hash) } else { within_shard(self.hash) }
+    }
+
     #[inline]
     fn is(&self, id: GroupId<'_>) -> bool {
         self.hash == id.hash && self.space == id.space && *self.name == *id.name
@@ -128,6 +132,13 @@ impl CachedGroup {
         let name = &*self.name;
         self.space == space && name < range.end && (name >= range.start || range.start.starts_with(name))
     }
+}
+
+/// A lagging group has another tag in the hash table than one that commits must find, and the same place: a commit does not read
+/// its entry, and a reader finds both tags in one cache line. (LPUSH of lists of which few are read: 2.3 us of CPU, 2.6 without.)
+#[inline]
+fn lagging_hash(hash: u64) -> u64 {
+    within_shard(hash) ^ 1 << 63
 }
 
 /// What a scan finds.
@@ -167,13 +178,13 @@ impl GroupCache {
     }
 
     #[inline]
-    fn find(&self, id: GroupId<'_>) -> Option<&CachedGroup> {
+    fn find_follower(&self, id: GroupId<'_>) -> Option<&CachedGroup> {
         self.groups.find(within_shard(id.hash), |group| group.is(id))
     }
 
     #[inline]
-    fn find_entry(&mut self, id: GroupId<'_>) -> Option<OccupiedEntry<'_, CachedGroup>> {
-        self.groups.find_entry(within_shard(id.hash), |group| group.is(id)).ok()
+    fn find(&self, id: GroupId<'_>) -> Option<&CachedGroup> {
+        self.find_follower(id).or_else(|| self.groups.find(lagging_hash(id.hash), |group| group.is(id)))
     }
 
     #[inline]
@@ -192,16 +203,21 @@ impl GroupCache {
     /// Prefetches the entry at which a search for this hash begins.
     #[inline]
     pub fn prefetch_slot(&self, hash: u64) {
-        let _none = self.groups.find(within_shard(hash), |group| {
-            prefetch_line(group);
-            false
-        });
+        for table_hash in [within_shard(hash), lagging_hash(hash)] {
+            let _none = self.groups.find(table_hash, |group| {
+                prefetch_line(group);
+                false
+            });
+        }
     }
 
     /// Prefetches the rows of the group of this hash; false where there seems to be none.
     #[inline]
     pub fn prefetch_rows(&self, hash: u64) -> bool {
-        let found = self.groups.find(within_shard(hash), |group| group.hash == hash && !group.is_loading());
+        let find = |table_hash| {
+            self.groups.find(table_hash, |group: &CachedGroup| group.hash == hash && !group.is_loading())
+        };
+        let found = find(within_shard(hash)).or_else(|| find(lagging_hash(hash)));
         found.inspect(|group| group.rows.prefetch()).is_some()
     }
 
@@ -228,7 +244,7 @@ impl GroupCache {
 
     /// Whether a row is not in the row cache, since none of its group is.
     pub fn is_only_copy(&self, space: u8, key: &[u8], hash: &RowHash) -> bool {
-        let found = GroupId::of_row(space, key, hash).and_then(|(id, _)| self.find(id));
+        let found = GroupId::of_row(space, key, hash).and_then(|(id, _)| self.find_follower(id));
         found.is_some_and(|group| matches!(group.state, State::Following { is_only_copy: true, .. }))
     }
 
@@ -253,7 +269,8 @@ impl GroupCache {
         budget: &CacheBudget,
     ) {
         let Some((id, suffix)) = GroupId::of_row(space, key, hash) else { return };
-        let Some(mut found) = self.find_entry(id) else { return };
+        let found = self.groups.find_entry(within_shard(id.hash), |group| group.is(id));
+        let Ok(mut found) = found else { return };
         let group = found.get_mut();
         match &mut group.state {
             State::Lagging { .. } => return,
@@ -276,16 +293,16 @@ impl GroupCache {
                 if *writes as usize <= max_writes {
                     return;
                 }
-                if group.rows.len() <= SMALL_ROWS && group.rows.bytes() <= SMALL_BYTES {
-                    group.state = State::Lagging { unit: 0 };
-                    *group.used.get_mut() = true;
-                    self.followers -= 1;
-                    return;
-                }
             }
         }
-        let (group, _) = found.remove();
-        self.release(group, budget);
+        let (mut group, _) = found.remove();
+        if group.is_loading() || group.rows.len() > SMALL_ROWS || group.rows.bytes() > SMALL_BYTES {
+            return self.release(group, budget);
+        }
+        group.state = State::Lagging { unit: 0 };
+        *group.used.get_mut() = true;
+        self.followers -= 1;
+        self.groups.insert_unique(group.table_hash(), group, CachedGroup::table_hash);
     }
 
     /// A unit has written a row, or its tombstone, to the sorted data.
@@ -299,26 +316,24 @@ impl GroupCache {
         let Some((id, suffix)) = GroupId::of_row(row.space, row.key, hash) else {
             return WrittenBack::NotCached;
         };
-        let Some(mut found) = self.find_entry(id) else {
-            return WrittenBack::NotCached;
-        };
-        let CachedGroup { rows, state, .. } = found.get_mut();
-        match state {
-            State::Loading(_) => WrittenBack::NotCached,
-            State::Following { .. } => WrittenBack::Cached,
-            State::Lagging { unit } if *unit == by_unit => WrittenBack::Cached,
-            State::Lagging { .. } => {
-                let before = rows.bytes();
-                rows.set(suffix, row.value);
-                budget.change(before, rows.bytes());
-                if rows.len() <= MAX_LAGGING_ROWS && rows.bytes() <= SMALL_BYTES {
-                    return WrittenBack::Cached;
-                }
-                let (group, _) = found.remove();
-                budget.change(group.size(), 0);
-                WrittenBack::Outgrown(group.rows)
-            }
+        if let Some(group) = self.find_follower(id) {
+            return if group.is_loading() { WrittenBack::NotCached } else { WrittenBack::Cached };
         }
+        let found = self.groups.find_entry(lagging_hash(id.hash), |group| group.is(id));
+        let Ok(mut found) = found else { return WrittenBack::NotCached };
+        let CachedGroup { rows, state, .. } = found.get_mut();
+        if matches!(state, State::Lagging { unit } if *unit == by_unit) {
+            return WrittenBack::Cached;
+        }
+        let before = rows.bytes();
+        rows.set(suffix, row.value);
+        budget.change(before, rows.bytes());
+        if rows.len() <= MAX_LAGGING_ROWS && rows.bytes() <= SMALL_BYTES {
+            return WrittenBack::Cached;
+        }
+        let (group, _) = found.remove();
+        budget.change(group.size(), 0);
+        WrittenBack::Outgrown(group.rows)
     }
 
     /// Caches all rows that the sorted data has of a group, and that this unit has written there.
@@ -331,7 +346,7 @@ impl GroupCache {
     fn insert(&mut self, group: CachedGroup, budget: &CacheBudget) {
         budget.change(0, group.size());
         self.followers += usize::from(!group.is_lagging());
-        self.groups.insert_unique(within_shard(group.hash), group, |group| within_shard(group.hash));
+        self.groups.insert_unique(group.table_hash(), group, CachedGroup::table_hash);
     }
 
     /// A group has been taken out of the table.
@@ -354,26 +369,23 @@ impl GroupCache {
         mut dirty: impl Iterator<Item = Row<'r>>,
         budget: &CacheBudget,
     ) -> bool {
-        let number = self.last_number + 1;
-        let Some(mut found) = self.find_entry(id) else { return false };
-        let group = found.get_mut();
-        if !group.is_lagging() {
-            return !group.is_loading();
-        }
+        let found = self.groups.find_entry(lagging_hash(id.hash), |group| group.is(id));
+        let Ok(found) = found else { return matches!(self.lookup(id), Lookup::Following(_)) };
+        let (mut group, _) = found.remove();
         let before = group.size();
         for row in dirty.by_ref().take(MAX_CATCH_UP_ROWS) {
             group.rows.set(row.key.get(id.name.len()..).unwrap_or_default(), row.value);
         }
         budget.change(before, group.size());
         if dirty.next().is_some() {
-            let (group, _) = found.remove();
             self.release(group, budget);
             return false;
         }
-        group.state = State::following(number);
-        *group.used.get_mut() = true;
-        self.last_number = number;
+        self.last_number += 1;
         self.followers += 1;
+        group.state = State::following(self.last_number);
+        *group.used.get_mut() = true;
+        self.groups.insert_unique(group.table_hash(), group, CachedGroup::table_hash);
         true
     }
 
