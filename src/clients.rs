@@ -2,7 +2,7 @@
 //! what others may see of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -27,6 +27,7 @@ pub mod flag {
     pub const CLOSE_AFTER_REPLY: usize = 64;
     pub const RESP3: usize = 128;
     pub const PUBSUB: usize = 256;
+    pub const MULTI: usize = 512;
 }
 
 /// One connection, seen from outside. Written by its own I/O thread, read by all.
@@ -46,6 +47,8 @@ pub struct Client {
     /// Bytes of queries that wait, and of replies that wait.
     query_bytes: AtomicUsize,
     reply_bytes: AtomicUsize,
+    /// Calls that wait for EXEC; -1 outside of MULTI.
+    queued: AtomicI64,
     /// Channels, patterns and channels of slots it listens to.
     subscriptions: [AtomicU32; 3],
     kill: AtomicBool,
@@ -70,6 +73,7 @@ impl Client {
             flags: AtomicUsize::new(0),
             query_bytes: AtomicUsize::new(0),
             reply_bytes: AtomicUsize::new(0),
+            queued: AtomicI64::new(-1),
             subscriptions: Default::default(),
             kill: AtomicBool::new(false),
             labels: Mutex::new(None),
@@ -117,6 +121,17 @@ impl Client {
     pub fn set_buffers(&self, query_bytes: usize, reply_bytes: usize) {
         self.query_bytes.store(query_bytes, Ordering::Relaxed);
         self.reply_bytes.store(reply_bytes, Ordering::Relaxed);
+    }
+
+    /// How many calls wait for EXEC; None outside of MULTI.
+    pub fn set_queued(&self, count: Option<usize>) {
+        self.set_flag(flag::MULTI, count.is_some());
+        let count = count.map_or(-1, |count| i64::try_from(count).unwrap_or(i64::MAX));
+        self.queued.store(count, Ordering::Relaxed);
+    }
+
+    pub fn queued(&self) -> i64 {
+        self.queued.load(Ordering::Relaxed)
     }
 
     pub fn query_bytes(&self) -> usize {

@@ -101,6 +101,9 @@ pub enum Error {
 }
 
 impl Error {
+    pub const EXEC_ABORTED: Error =
+        Error::Reply(Cow::Borrowed("EXECABORT Transaction discarded because of previous errors."));
+
     pub fn reply(words: impl Into<Cow<'static, str>>) -> Error {
         Error::Reply(words.into())
     }

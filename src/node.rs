@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::config::Live;
 use crate::dispatch::effects::Backlog;
 use crate::dispatch::locks::Locks;
+use crate::dispatch::watches::Watches;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
 use crate::pubsub::PubSub;
@@ -26,6 +27,8 @@ pub struct Node {
     pub pubsub: PubSub,
     /// What commits have to tell, until it is their turn.
     pub backlog: Backlog,
+    /// Who wants to know that a key was changed.
+    pub watches: Watches,
     pub pause: Pause,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
@@ -85,6 +88,7 @@ impl Node {
             metrics: Metrics::default(),
             pubsub,
             backlog: Backlog::default(),
+            watches: Watches::default(),
             pause: Pause::default(),
             saves: Saves::new(started_ms),
             run_id,

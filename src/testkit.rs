@@ -20,6 +20,7 @@ use crate::dispatch::registry::registry;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::Run;
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit};
+use crate::dispatch::watches::Watching;
 use crate::encoding::SPACES;
 use crate::keyspace::{Located, start};
 use crate::node::Node;
@@ -152,6 +153,7 @@ impl Kit {
                     self.moved = true;
                     job(&self.node)
                 }
+                Ok(Answer::OnKeys | Answer::Exec(_)) => panic!("a connection is needed"),
                 Err(error) => Err(error),
             };
             match answer {
@@ -161,11 +163,12 @@ impl Kit {
             return out;
         }
         let limits = config.limits();
-        let call = Call { command, named, words, located: Located::default() };
+        let call = Call { command, named, words, db: self.session.db, located: Located::default() };
         let unit = Unit {
             caller: self.session.caller(),
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
+            watching: Watching::No,
             now_ms: self.now_ms,
             limits,
         };
@@ -183,9 +186,16 @@ impl Kit {
         let calls = commands.iter().map(|words| {
             let (command, named) = gate::find(words.view()).expect("a command");
             let located = Located::new(self.node.keyspace.seed, words.view().get(1).expect("a key"));
-            Call { command, named, words: words.view(), located }
+            Call { command, named, words: words.view(), db: self.session.db, located }
         });
-        let unit = Unit { caller: self.session.caller(), calls, atomic, now_ms: self.now_ms, limits };
+        let unit = Unit {
+            caller: self.session.caller(),
+            calls,
+            atomic,
+            watching: Watching::No,
+            now_ms: self.now_ms,
+            limits,
+        };
         let mut out = Vec::new();
         match self.executor.run(&unit, On::IoThread, &mut out) {
             Outcome::Move(_) => {

@@ -41,11 +41,13 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Answers the message it was given."),
     session("quit", Arity::AtLeast(1), quit)
         .group(Group::Connection)
+        .not_queued()
         .flags(ALWAYS)
         .complexity("O(1)")
         .summary("Closes the connection once the reply is sent."),
     session("reset", Arity::Exactly(1), reset)
         .group(Group::Connection)
+        .not_queued()
         .since("6.2.0")
         .flags(ALWAYS)
         .complexity("O(1)")
@@ -94,6 +96,8 @@ fn quit(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 
 fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.session.monitor(cx.node, false);
+    cx.session.end_multi();
+    cx.session.unwatch(cx.node);
     cx.session.select(0);
     cx.session.speak(Protocol::Resp2);
     cx.session.reply_mode = ReplyMode::On;

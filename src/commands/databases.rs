@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
-use crate::keyspace::{Db, Env, Event, ReadCx, WriteCx, entry, shared};
+use crate::keyspace::{Db, Event, ReadCx, View, WriteCx, entry, shared};
 use crate::number;
 use crate::reply::Reply;
 use crate::types;
@@ -58,7 +58,7 @@ fn move_key(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Err(Error::reply("ERR MOVE is not allowed in cluster mode").into());
     }
     let key = args.key()?;
-    let db = index(&cx.env, args.next()?)?;
+    let db = index(cx, args.next()?)?;
     if db.logical == cx.env.db.logical {
         return Err(same_object().into());
     }
@@ -86,8 +86,8 @@ fn swapdb(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     };
     let first = next("ERR invalid first DB index")?;
     let second = next("ERR invalid second DB index")?;
-    let first = cx.env.database(first).ok_or(Error::DbOutOfRange)?;
-    let second = cx.env.database(second).ok_or(Error::DbOutOfRange)?;
+    let first = cx.database(first).ok_or(Error::DbOutOfRange)?;
+    let second = cx.database(second).ok_or(Error::DbOutOfRange)?;
     if first.logical != second.logical {
         shared::swap(cx, first, second);
     }
@@ -104,6 +104,7 @@ fn flushall(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     check_mode(args)?;
     let keyspace = cx.env.keyspace;
     for db in keyspace.shared.databases() {
+        let db = cx.database(i64::from(db.logical)).unwrap_or(db);
         flush(cx, db)?;
     }
     Ok(Reply::OK)
@@ -128,8 +129,8 @@ fn dbsize(cx: &mut ReadCx<'_>, _: Args<'_>) -> Result<Reply> {
 }
 
 /// A database by the number a client gave.
-pub fn index(env: &Env<'_>, word: &[u8]) -> Result<Db> {
-    env.database(small_int(word)?).ok_or(Error::DbOutOfRange.into())
+pub fn index(cx: &mut impl View, word: &[u8]) -> Result<Db> {
+    cx.database(small_int(word)?).ok_or(Error::DbOutOfRange.into())
 }
 
 /// What Redis reads as a C int.

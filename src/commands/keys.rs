@@ -135,7 +135,7 @@ fn move_name(cx: &mut WriteCx<'_>, mut args: Args<'_>, replace: bool) -> Result<
 
 fn copy(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (old, new) = (args.key()?, args.key()?);
-    let Options { db, replace } = copy_options(&cx.env, args)?;
+    let Options { db, replace } = copy_options(cx, args)?;
     let source = cx.env.db;
     if cx.env.cluster_enabled && (source.logical != 0 || db.logical != 0) {
         return Err(Error::reply("ERR Copying to another database is not allowed in cluster mode").into());
@@ -161,13 +161,13 @@ struct Options {
     replace: bool,
 }
 
-fn copy_options(env: &Env<'_>, mut args: Args<'_>) -> Result<Options> {
-    let mut options = Options { db: env.db, replace: false };
+fn copy_options(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Options> {
+    let mut options = Options { db: cx.env.db, replace: false };
     while !args.is_empty() {
         if args.keyword("replace") {
             options.replace = true;
         } else if args.left() >= 2 && args.keyword("db") {
-            options.db = databases::index(env, args.next()?)?;
+            options.db = databases::index(cx, args.next()?)?;
         } else {
             return Err(Error::Syntax.into());
         }

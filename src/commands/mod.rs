@@ -26,6 +26,7 @@ pub mod set;
 pub mod slowlog;
 pub mod sort;
 pub mod string;
+pub mod transaction;
 pub mod zset;
 
 use crate::dispatch::args::Args;
@@ -58,6 +59,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     slowlog::COMMANDS,
     sort::COMMANDS,
     string::COMMANDS,
+    transaction::COMMANDS,
     zset::COMMANDS,
 ];
 

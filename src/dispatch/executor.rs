@@ -10,6 +10,7 @@ use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
 use super::spec::{KeyFlags, Run};
 use super::transaction::{Lapsed, Replies, Turn, next_random};
 use super::unit::{Call, Calls, Outcome, Step, Unit, Why};
+use super::watches::Watching;
 use crate::encoding::slot;
 use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, reap, stripe_of};
@@ -178,7 +179,7 @@ impl Executor {
             Why::Contended => self.attempt(unit, Allowed::LITTLE_WORK, replies),
         };
         let outcome = match (outcome, unit.single()) {
-            (Outcome::Replied { .. }, _) => outcome,
+            (Outcome::Replied { .. } | Outcome::Aborted, _) => outcome,
             (Outcome::Move(_), Some(call)) => self.run_heavy(unit, call, replies),
             (Outcome::Move(_), None) => self.attempt(unit, Allowed::ON_WORKER, replies),
         };
@@ -196,7 +197,7 @@ impl Executor {
     /// the locks, where it is reported.
     fn load<'c>(&mut self, unit: &Unit<impl Calls<'c>>) -> Result<(), Why> {
         let Executor { node, arena, random, .. } = self;
-        let Ok(env) = node.env(unit.caller.db, unit.now_ms, &unit.limits, Place::IoThread, *random) else {
+        let Ok(env) = node.env(unit.first_db(), unit.now_ms, &unit.limits, Place::IoThread, *random) else {
             return Ok(());
         };
         arena.clear();
@@ -205,6 +206,7 @@ impl Executor {
         let mut random = *random;
         for call in unit.calls.clone() {
             cx.begin_call(Located::default(), random);
+            cx.select(call.db);
             random = next_random(random);
             if let Err(Stop::Move(why)) = call.write(&mut cx) {
                 return Err(why);
@@ -233,20 +235,26 @@ impl Executor {
         allowed: Allowed,
         replies: &mut Replies<'_>,
         lapsed: &mut Lapsed,
-    ) -> Result<Option<bool>> {
+    ) -> Result<Ran> {
         let Executor { node, counters, arena, random, contention, .. } = self;
         let locked = node.lock(unit, allowed.patience);
         contention.locked += 1;
         contention.waited += u64::from(locked.as_ref().is_none_or(|locked| locked.held.waited()));
-        let Some(Locked { held: _held, located, writes }) = locked else { return Ok(None) };
+        let Some(Locked { held: _held, located, writes }) = locked else { return Ok(Ran::Contended) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
-        let env = node.env(unit.caller.db, unit.now_ms, &unit.limits, allowed.place, *random)?;
+        let env = node.env(unit.first_db(), unit.now_ms, &unit.limits, allowed.place, *random)?;
+        if let Watching::Check(watch) = &unit.watching {
+            let source = Source::Live(node.engine.begin_read(allowed.wait));
+            if watch.is_changed(&mut ReadCx::new(env, source, arena))? {
+                return Ok(Ran::Aborted);
+            }
+        }
         let mut turn = Turn { node, counters, arena, wait: allowed.wait, snapshot: None, lapsed };
         if writes {
-            return turn.write_calls(env, unit, located, replies).map(Some);
+            return turn.write_calls(env, unit, located, replies).map(Ran::Wrote);
         }
         let source = Source::Live(node.engine.begin_read(allowed.wait));
-        turn.read_calls(env, source, unit, located, replies).map(Some)
+        turn.read_calls(env, source, unit, located, replies).map(Ran::Wrote)
     }
 
     /// Much work of one call: on snapshots as far as that goes, so that locks are held for as short as can be.
@@ -273,36 +281,36 @@ impl Executor {
         reads_sources: bool,
         replies: &mut Replies<'_>,
         lapsed: &mut Lapsed,
-    ) -> Result<Option<bool>> {
+    ) -> Result<Ran> {
         let Executor { node, counters, arena, random, .. } = self;
         let locked = node.lock(unit, Patience::Unlimited);
-        let Some(Locked { mut held, located, .. }) = locked else { return Ok(None) };
-        let env = node.env(unit.caller.db, unit.now_ms, &unit.limits, Place::Worker, *random)?;
+        let Some(Locked { mut held, located, .. }) = locked else { return Ok(Ran::Contended) };
+        let env = node.env(unit.first_db(), unit.now_ms, &unit.limits, Place::Worker, *random)?;
         let snapshot = node.engine.snapshot()?;
         let wait = Wait::Allowed;
         let mut turn = Turn { node, counters, arena, wait, snapshot: Some(&snapshot), lapsed };
         if reads_sources {
             // The locks of what it only reads are held until it has a snapshot of them.
             held.keep_only(&written_stripes(call));
-            return turn.write_calls(env, unit, located, replies).map(Some);
+            return turn.write_calls(env, unit, located, replies).map(Ran::Wrote);
         }
         drop(held);
-        turn.read_calls(env, Source::Snapshot(&snapshot), unit, located, replies).map(Some)
+        turn.read_calls(env, Source::Snapshot(&snapshot), unit, located, replies).map(Ran::Wrote)
     }
 
-    /// What became of a run: its replies are whole, or none of them is there. `ran` says whether it wrote; it is None where
-    /// a lock could not be had.
+    /// What became of a run: its replies are whole, or none of them is there.
     #[inline]
     fn conclude(
         &mut self,
-        ran: Result<Option<bool>>,
+        ran: Result<Ran>,
         replies: &mut Replies<'_>,
         lapsed: Lapsed,
         allowed: Allowed,
     ) -> Outcome {
         let wrote = match ran {
-            Ok(Some(wrote)) => wrote,
-            Ok(None) => return Outcome::Move(Why::Contended),
+            Ok(Ran::Wrote(wrote)) => wrote,
+            Ok(Ran::Contended) => return Outcome::Move(Why::Contended),
+            Ok(Ran::Aborted) => return Outcome::Aborted,
             Err(Stop::Move(why)) => {
                 replies.clear();
                 return Outcome::Move(why);
@@ -352,6 +360,16 @@ impl Executor {
             start = step.end;
         }
     }
+}
+
+/// What a run under locks came to.
+enum Ran {
+    /// Whether anything was written.
+    Wrote(bool),
+    /// A lock could not be had.
+    Contended,
+    /// A watched key was changed.
+    Aborted,
 }
 
 /// The locks of a unit.

@@ -146,10 +146,10 @@ impl Lookahead {
 
     /// One of them as a call; None where it is to be refused.
     #[inline]
-    pub fn call<'a>(&'a self, index: usize, bytes: &'a [u8]) -> Option<Call<'a>> {
+    pub fn call<'a>(&'a self, index: usize, db: u16, bytes: &'a [u8]) -> Option<Call<'a>> {
         let Upcoming { found, located, .. } = *self.upcoming.get(index)?;
         let (command, named) = found?;
-        Some(Call { command, named, words: self.words(index, bytes)?, located })
+        Some(Call { command, named, words: self.words(index, bytes)?, db, located })
     }
 
     /// Where the bytes of one of them end.
@@ -166,7 +166,7 @@ impl Lookahead {
 
     /// The keys of one of them and of what comes behind it.
     pub fn keys_from(&self, index: usize, bytes: &[u8]) -> OwnedArgs {
-        let behind = (index..self.upcoming.len()).filter_map(|index| self.call(index, bytes));
+        let behind = (index..self.upcoming.len()).filter_map(|index| self.call(index, 0, bytes));
         behind.filter_map(|call| call.words.get(call.command.spec.keys.single()?)).collect()
     }
 }

@@ -8,6 +8,8 @@ use tarn_resp::Protocol;
 use super::caller::{Caller, User};
 use super::executor::Executor;
 use super::locks::StripeSet;
+use super::multi::{Multi, Queued};
+use super::watches::Watch;
 use crate::clients::{Client, flag};
 use crate::error::Result;
 use crate::keyspace::{ReadCx, WriteCx};
@@ -38,6 +40,10 @@ pub struct Session {
     pub is_monitor: bool,
     pub no_touch: bool,
     pub subscriptions: Subscriptions,
+    /// What was queued since MULTI.
+    pub multi: Option<Box<Multi>>,
+    /// What WATCH asked for.
+    pub watch: Option<Arc<Watch>>,
     /// The connection ends when what was answered has been sent.
     pub closing: bool,
 }
@@ -53,6 +59,8 @@ impl Session {
             is_monitor: false,
             no_touch: false,
             subscriptions: Subscriptions::default(),
+            multi: None,
+            watch: None,
             closing: false,
         }
     }
@@ -70,6 +78,27 @@ impl Session {
     /// Messages come between replies, so that only commands about them may be sent: RESP2 cannot tell one from the other.
     pub fn only_listens(&self) -> bool {
         !self.subscriptions.is_empty() && self.protocol == Protocol::Resp2
+    }
+
+    /// MULTI is over; what was queued.
+    pub fn end_multi(&mut self) -> Option<Box<Multi>> {
+        let multi = self.multi.take()?;
+        self.client.set_queued(None);
+        Some(multi)
+    }
+
+    /// A command was refused: EXEC will refuse everything that is queued.
+    pub fn abort_multi(&mut self) {
+        if let Some(multi) = &mut self.multi {
+            multi.aborted = true;
+        }
+    }
+
+    /// Watches nothing any more. Also called when the connection ends.
+    pub fn unwatch(&mut self, node: &Node) {
+        if let Some(watch) = self.watch.take() {
+            node.watches.remove(&watch);
+        }
     }
 
     pub fn select(&mut self, db: u16) {
@@ -113,6 +142,10 @@ pub enum Answer {
     Subscriptions(Change),
     /// All subscriptions end before the reply.
     Unsubscribed(Reply),
+    /// The rest of the command works on keys ([`super::spec::Spec::read_only`]).
+    OnKeys,
+    /// Everything that was queued is to run now.
+    Exec(Vec<Queued>),
 }
 
 impl From<Reply> for Answer {

@@ -290,6 +290,7 @@ pub enum Group {
     Server,
     Cluster,
     PubSub,
+    Transactions,
 }
 
 impl Group {
@@ -306,6 +307,7 @@ impl Group {
             Group::Server => "server",
             Group::Cluster => "cluster",
             Group::PubSub => "pubsub",
+            Group::Transactions => "transactions",
         }
     }
 }
@@ -357,6 +359,8 @@ pub struct Spec {
     pub hint: Option<ElementHint>,
     /// Reads the keys that it does not change through [`WriteCx::sources`] only: much work does not hold their locks.
     pub reads_sources: bool,
+    /// Runs at once behind MULTI, too.
+    pub not_queued: bool,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -380,6 +384,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         long: false,
         hint: None,
         reads_sources: false,
+        not_queued: false,
     }
 }
 
@@ -434,6 +439,18 @@ impl Spec {
     /// Exactly these flags, whatever was said before.
     pub const fn set_flags(mut self, flags: Flags) -> Spec {
         self.flags = flags;
+        self
+    }
+
+    /// Runs at once behind MULTI, too.
+    pub const fn not_queued(mut self) -> Spec {
+        self.not_queued = true;
+        self
+    }
+
+    /// Where the keys of a command about the connection stand.
+    pub const fn keys(mut self, keys: Keys) -> Spec {
+        self.keys = keys;
         self
     }
 

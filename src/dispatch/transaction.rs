@@ -1,8 +1,11 @@
 //! The transaction of a unit: handler after handler, commit, effects. Run again from the start where it met a conflict.
 
+use std::sync::Arc;
+
 use tarn_engine::{AnySnapshot, Error as EngineError, Wait, Write as _};
 
 use super::unit::{Atomic, Calls, Step, Unit};
+use super::watches::{Watch, WatchedKey, Watching};
 use crate::config::Events;
 use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Effect, Effects, Env, Located, ReadCx, Source, Tally, View as _, WriteCx, draws};
@@ -72,6 +75,7 @@ impl Turn<'_> {
         let mut random = env.random;
         for (place, call) in unit.calls.clone().enumerate() {
             cx.begin_call(if place == 0 { located } else { call.located }, random);
+            cx.select(call.db);
             random = next_random(random);
             let before = *cx.tally();
             match call.read(&mut cx) {
@@ -86,7 +90,10 @@ impl Turn<'_> {
                 }
             }
         }
-        let (tally, effects) = cx.finish();
+        let (tally, mut effects) = cx.finish();
+        if let Watching::Begin(watch) = &unit.watching {
+            begin_watch(self.node, watch, &mut effects);
+        }
         finish(self.node, self.counters, env, effects, tally, self.lapsed);
         Ok(false)
     }
@@ -120,6 +127,7 @@ impl Turn<'_> {
             for call in unit.calls.clone() {
                 let mark = cx.mark();
                 cx.begin_call(call.located, random);
+                cx.select(call.db);
                 random = next_random(random);
                 match call.write(cx) {
                     Ok(reply) => {
@@ -196,6 +204,10 @@ impl Turn<'_> {
                 }
             };
             let dirty = txn.is_dirty();
+            let watched = match dirty && self.node.watches.any() {
+                true => self.node.watches.changed_by(&txn, &effects, &self.node.keyspace.shared),
+                false => Vec::new(),
+            };
             let committed = match dirty {
                 false => Ok(()),
                 true if !effects.tells() => txn.commit().map(|_| ()),
@@ -207,11 +219,16 @@ impl Turn<'_> {
             };
             match committed {
                 Ok(()) => {
+                    self.node.watches.tell(&watched);
                     finish(self.node, self.counters, env, effects, tally, self.lapsed);
                     return Ok((value, dirty));
                 }
                 Err(EngineError::Conflict) if conflicts < MAX_CONFLICTS => conflicts += 1,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    // It may have been made all the same.
+                    self.node.watches.tell(&watched);
+                    return Err(error.into());
+                }
             }
         }
     }
@@ -241,15 +258,30 @@ fn finish(
     }
 }
 
+/// WATCH, under the locks of its keys.
+fn begin_watch(node: &Node, watch: &Arc<Watch>, effects: &mut Effects) {
+    for effect in std::mem::take(&mut effects.list) {
+        match effect {
+            Effect::Watch { db, key, existed } => node.watches.add(watch, WatchedKey { db, key }, existed),
+            other => effects.list.push(other),
+        }
+    }
+}
+
 /// The effects that are not told with the commit.
 #[cold]
 fn carry_out(node: &Node, events: Events, list: Vec<Effect>) {
     let mut told = Vec::new();
     for effect in list {
         match effect {
-            Effect::Renumber(db) => node.keyspace.shared.remapped(&[db]),
+            Effect::Renumber(db) => {
+                node.keyspace.shared.remapped(&[db]);
+                node.watches.tell_database(db.logical);
+            }
             Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
             Effect::Tell(_) => told.push(effect),
+            // Of a unit that is no WATCH: a run for its reads alone.
+            Effect::Watch { .. } => {}
         }
     }
     if !told.is_empty() {

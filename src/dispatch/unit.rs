@@ -8,6 +8,7 @@ use super::caller::Caller;
 use super::locks::{LockSet, Mode, StripeSet};
 use super::registry::Registered;
 use super::spec::Run;
+use super::watches::Watching;
 use crate::encoding::slot;
 pub use crate::error::Why;
 use crate::error::{Error, Result};
@@ -21,6 +22,8 @@ pub struct Call<'a> {
     /// How many of the words name the command.
     pub named: usize,
     pub words: Words<'a>,
+    /// Its database.
+    pub db: u16,
     /// Its key, where that was looked at before.
     pub located: Located,
 }
@@ -44,6 +47,7 @@ pub struct Unit<C> {
     pub caller: Caller,
     pub calls: C,
     pub atomic: Atomic,
+    pub watching: Watching,
     /// The moment they all run at.
     pub now_ms: u64,
     pub limits: Limits,
@@ -56,6 +60,8 @@ pub enum Outcome {
     Replied { wrote: bool },
     /// Nothing has happened; a worker must do it.
     Move(Why),
+    /// Nothing has happened: a watched key was changed.
+    Aborted,
 }
 
 /// One of the calls has run.
@@ -116,12 +122,24 @@ impl<'a> Call<'a> {
 }
 
 impl<C> Unit<C> {
+    /// The database of its first call.
+    #[inline]
+    pub(super) fn first_db<'a>(&self) -> u16
+    where
+        C: Calls<'a>,
+    {
+        self.calls.clone().next().map_or(self.caller.db, |call| call.db)
+    }
+
     /// The only call, if there is one.
     #[inline]
     pub(super) fn single<'a>(&self) -> Option<Call<'a>>
     where
         C: Calls<'a>,
     {
+        if matches!(self.watching, Watching::Check(_)) {
+            return None;
+        }
         let mut calls = self.calls.clone();
         let first = calls.next()?;
         calls.next().is_none().then_some(first)
@@ -142,6 +160,11 @@ impl<C> Unit<C> {
         C: Calls<'a>,
     {
         let (mut wanted, mut writes) = (LockSet::default(), false);
+        if let Watching::Check(watch) = &self.watching {
+            for (watched, _) in watch.keys() {
+                wanted.set(Mode::Shared).insert(stripe_of(slot::of(&watched.key)));
+            }
+        }
         for call in self.calls.clone() {
             call.lock(&mut wanted);
             writes |= call.mode() == Mode::Exclusive;

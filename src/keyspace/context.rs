@@ -239,6 +239,12 @@ pub trait View {
         self.scan_with(space, Range { start, end }, Direction::Forward, limit, each)
     }
 
+    /// A logical database as the transaction has left it.
+    fn database(&mut self, logical: i64) -> Option<Db> {
+        let db = self.env().database(logical)?;
+        Some(self.effects().renumbered(db.logical).unwrap_or(db))
+    }
+
     /// Copies bytes into the arena.
     fn keep(&mut self, bytes: &[u8]) -> Span {
         let arena = self.arena();
@@ -285,9 +291,12 @@ impl<'a> ReadCx<'a> {
         ReadCx { env, source, arena, tally: Tally::default(), effects: Effects::default() }
     }
 
-    /// A context like this one that looks at another database.
-    pub fn select(&mut self, db: Db) {
-        self.env.db = db;
+    /// Looks at this database from now on.
+    #[inline]
+    pub fn select(&mut self, logical: u16) {
+        if self.env.db.logical != logical {
+            self.env.db = self.env.keyspace.shared.database(logical).unwrap_or(self.env.db);
+        }
     }
 
     /// For the next call.
@@ -348,6 +357,15 @@ impl<'a> WriteCx<'a> {
         self.effects.begin_call();
         self.env.located = located;
         self.env.random = random;
+    }
+
+    /// Works on this database from now on, as calls before have left it.
+    #[inline]
+    pub fn select(&mut self, logical: u16) {
+        if self.env.db.logical != logical || !self.effects.list.is_empty() {
+            let db = self.env.keyspace.shared.database(logical).unwrap_or(self.env.db);
+            self.env.db = self.effects.renumbered(logical).unwrap_or(db);
+        }
     }
 
     #[inline]

@@ -13,6 +13,8 @@ pub enum Effect {
     Renumber(Db),
     /// The rows of a collection are garbage.
     Dead(Dead),
+    /// The caller watches a key from now on.
+    Watch { db: u16, key: Box<[u8]>, existed: bool },
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +37,23 @@ impl Effects {
     #[inline]
     pub fn tells(&self) -> bool {
         self.list.iter().any(|effect| matches!(effect, Effect::Tell(_)))
+    }
+
+    /// The number that this database has, as far as the transaction has changed it.
+    pub fn renumbered(&self, logical: u16) -> Option<Db> {
+        self.renumbers().rev().find(|db| db.logical == logical)
+    }
+
+    /// The database that has this number by the transaction's own doing.
+    pub fn owner(&self, physical: u32) -> Option<Db> {
+        self.renumbers().rev().find(|db| db.physical == physical)
+    }
+
+    fn renumbers(&self) -> impl DoubleEndedIterator<Item = Db> {
+        self.list.iter().filter_map(|effect| match effect {
+            Effect::Renumber(db) => Some(*db),
+            _ => None,
+        })
     }
 
     /// Another call begins.

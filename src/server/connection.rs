@@ -9,6 +9,7 @@ use tarn_resp::Parser;
 
 use super::transport::Transport;
 use crate::config::OutputLimit;
+use crate::dispatch::multi::Exec;
 use crate::dispatch::session::Session;
 use crate::reply::Reply;
 
@@ -53,6 +54,8 @@ pub struct Connection {
     /// While something is held: the place up to which `output` is free to go.
     released: usize,
     pub state: State,
+    /// EXEC that waits for a worker's answer.
+    pub exec: Option<Box<Exec>>,
     /// The socket may have more to read / took less than was offered.
     pub readable: bool,
     pub writable: bool,
@@ -90,6 +93,7 @@ impl Connection {
             holds: VecDeque::new(),
             released: 0,
             state: State::Open,
+            exec: None,
             readable: false,
             writable: true,
             hung_up: false,

@@ -7,20 +7,23 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
+use tarn_engine::Position;
 
 use super::balance::Balance;
 use super::connection::{Connection, Sent, State};
 use super::connections::Connections;
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
-use super::pipeline::Pipeline;
+use super::pipeline::{Flow, Pipeline};
 use super::subscriptions::{Deliveries, output_limit};
 use super::waiting::Waiting;
 use super::workers::Workers;
 use crate::config::Config;
 use crate::dispatch::caller::User;
 use crate::dispatch::executor::{Executor, write_error};
+use crate::dispatch::multi::Exec;
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
+use crate::dispatch::unit::Outcome;
 use crate::error::Error;
 use crate::node::Node;
 
@@ -165,28 +168,15 @@ impl IoThread {
             Message::HandedOn(connection) => {
                 self.adopt(connection);
             }
-            Message::Completed { connection: id, reply, wrote } => {
+            Message::Completed { connection: id, reply, wrote, exec } => {
                 let listens = |c: &mut Connection| !c.session.subscriptions.is_empty();
                 if self.connections.of_client(id.place, id.client).is_some_and(listens) {
                     // What the command told its own client comes before its reply.
                     self.deliver(None);
                 }
-                let Some(connection) = self.connections.of_client(id.place, id.client) else { return };
-                connection.state = State::Open;
-                let before = connection.output.len();
-                if before == 0 {
-                    // A long reply is not kept twice.
-                    connection.output = reply;
-                } else {
-                    connection.output.extend_from_slice(&reply);
+                if self.connections.of_client(id.place, id.client).is_some() {
+                    self.complete(id.place, reply, wrote, exec);
                 }
-                super::pipeline::apply_reply_mode(connection, before);
-                if let Some(position) = wrote {
-                    connection.hold(position);
-                    self.slow_down_at(id.place);
-                }
-                self.connections.enqueue(id.place);
-                self.connections.to_send.push(id.place);
             }
             Message::Monitored(line) => {
                 let mut to_send = std::mem::take(&mut self.connections.to_send);
@@ -203,6 +193,45 @@ impl IoThread {
             }
             Message::Stop => self.stopping = true,
         }
+    }
+
+    /// A worker is done with a command of a connection.
+    fn complete(
+        &mut self,
+        place: usize,
+        reply: Vec<u8>,
+        wrote: Option<Position>,
+        exec: Option<(Box<Exec>, Outcome)>,
+    ) {
+        let Some(mut connection) = self.connections.take(place) else { return };
+        connection.state = State::Open;
+        let before = connection.output.len();
+        let flow = match (exec, connection.exec.take()) {
+            (Some((exec, outcome)), _) => self.end_unit(&mut connection, place, exec, outcome),
+            (None, Some(mut exec)) => {
+                exec.out.extend_from_slice(&reply);
+                self.resume_exec(&mut connection, place, exec)
+            }
+            (None, None) => {
+                if before == 0 {
+                    // A long reply is not kept twice.
+                    connection.output = reply;
+                } else {
+                    connection.output.extend_from_slice(&reply);
+                }
+                Flow::Next
+            }
+        };
+        if flow == Flow::Next {
+            super::pipeline::apply_reply_mode(&mut connection, before);
+        }
+        if let Some(position) = wrote {
+            connection.hold(position);
+            self.slow_down(&mut connection, place);
+        }
+        self.connections.put(place, connection);
+        self.connections.enqueue(place);
+        self.connections.to_send.push(place);
     }
 
     /// Its place, if it can be watched.
@@ -356,6 +385,7 @@ impl IoThread {
     fn end(&mut self, mut connection: Box<Connection>, place: usize) {
         connection.transport.deregister(self.poll.registry());
         connection.session.monitor(&self.node, false);
+        connection.session.unwatch(&self.node);
         self.end_subscriptions(&mut connection, place);
         self.node.clients.remove(&connection.session.client);
         self.connections.release(place);

@@ -10,6 +10,8 @@ use tarn_engine::Position;
 use super::connection::Connection;
 use super::transport::Transport;
 use crate::clients::Client;
+use crate::dispatch::multi::Exec;
+use crate::dispatch::unit::Outcome;
 use crate::node::Post;
 
 pub enum Message {
@@ -22,6 +24,8 @@ pub enum Message {
         connection: ConnectionId,
         reply: Vec<u8>,
         wrote: Option<Position>,
+        /// What was queued has run.
+        exec: Option<(Box<Exec>, Outcome)>,
     },
     /// A line for every monitor of this thread.
     Monitored(Arc<[u8]>),

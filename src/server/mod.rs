@@ -9,6 +9,7 @@ mod cleaner;
 mod connection;
 mod connections;
 mod eviction;
+mod exec;
 mod io_thread;
 mod listener;
 mod mailbox;

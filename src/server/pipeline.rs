@@ -13,14 +13,18 @@ use crate::clients::flag;
 use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
+use crate::dispatch::multi::Queued;
 use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run, SessionFn};
 use crate::dispatch::unit::{Atomic, Call, Calls, Outcome, Unit, Why};
 use crate::dispatch::watch::{self, Ended};
+use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::Located;
+use crate::node::Node;
+use crate::reply::Reply;
 
 /// Read at once from a connection; a full one is read again in the next round, after the others.
 const READ_BYTES: usize = 64 * 1024;
@@ -69,6 +73,11 @@ impl Pipeline {
         self.now_ms = self.round.1 / 1_000;
     }
 
+    /// Whether the command that runs has written.
+    pub(super) fn set_wrote(&mut self, wrote: bool) {
+        self.command_wrote |= wrote;
+    }
+
     /// Takes the time, once the commands that run next have been read. Some may have come since the round began, and what
     /// they give a time to live counts from when they were sent.
     fn take_time(&mut self) {
@@ -83,7 +92,7 @@ type Among<'a> = Option<(&'a Lookahead, usize, &'a [u8])>;
 
 /// Whether the next command of the connection may follow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Next,
     /// This command has to be run again from the start, later.
     Again,
@@ -238,7 +247,7 @@ impl IoThread {
         let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
         while flow == Flow::Next && connection.takes_commands() {
             let Some(words) = lookahead.words(index, bytes) else { break };
-            let Some(call) = lookahead.call(index, bytes) else {
+            let Some(call) = lookahead.call(index, connection.session.db, bytes) else {
                 flow = self.run_one(connection, place, words);
                 *used = begin + lookahead.end(index);
                 index += 1;
@@ -246,7 +255,8 @@ impl IoThread {
             };
             let batch = lookahead.batch_from(index);
             let ran = if batch.len() > 1 && may_batch(connection) {
-                let calls = batch.filter_map(|index| lookahead.call(index, bytes));
+                let db = connection.session.db;
+                let calls = batch.filter_map(|index| lookahead.call(index, db, bytes));
                 self.run_batch(connection, calls)
             } else {
                 None
@@ -278,7 +288,8 @@ impl IoThread {
         let is_admitted = |call: &Call<'_>| gate::admit(call.command, &caller, config, call.words).is_ok();
         let admitted = calls.clone().take_while(is_admitted).count();
         let limits = config.limits();
-        let unit = Unit { caller, calls: calls.take(admitted), atomic: Atomic::No, now_ms, limits };
+        let (calls, watching) = (calls.take(admitted), Watching::No);
+        let unit = Unit { caller, calls, atomic: Atomic::No, watching, now_ms, limits };
         let mut begin = connection.output.len();
         let Outcome::Replied { wrote } =
             self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output)
@@ -313,7 +324,8 @@ impl IoThread {
     fn run_one(&mut self, connection: &mut Connection, place: usize, words: Words<'_>) -> Flow {
         match gate::find(words) {
             Ok((command, named)) => {
-                let call = Call { command, named, words, located: Located::default() };
+                let db = connection.session.db;
+                let call = Call { command, named, words, db, located: Located::default() };
                 self.execute(connection, place, call, None)
             }
             Err(_) if gate::is_http(words) => {
@@ -321,7 +333,10 @@ impl IoThread {
                 connection.session.closing = true;
                 Flow::Next
             }
-            Err(error) => self.reject(connection, None, &error),
+            Err(error) => {
+                let error = if is_exec(words) { exec_aborted(connection, &self.node, &error) } else { error };
+                self.reject(connection, None, &error)
+            }
         }
     }
 
@@ -344,19 +359,32 @@ impl IoThread {
         if let Err(error) = admitted {
             return self.reject(connection, Some(command), &error);
         }
-        if let Some(until_ms) = self.node.pause.holds(command.spec.is_write(), self.pipeline.now_ms) {
+        if self.is_not_for_multi(connection, command) {
+            let error = Error::reply("ERR Command not allowed inside a transaction");
+            return self.reject(connection, Some(command), &error);
+        }
+        let is_exec = command.spec.name == "exec";
+        let writes = match &connection.session.multi {
+            Some(multi) => is_exec && multi.writes(),
+            None => command.spec.is_write(),
+        };
+        if let Some(until_ms) = self.node.pause.holds(writes, self.pipeline.now_ms) {
             connection.state = State::Paused;
             let wait = Duration::from_millis(until_ms.saturating_sub(self.pipeline.now_ms) + 1);
             self.connections.wake_at(Instant::now() + wait, place, connection.session.client.id);
             return Flow::Again;
         }
-        if self.node.clients.monitors() > 0 {
+        if connection.session.multi.is_some() && !command.spec.not_queued {
+            return self.queue(connection, call);
+        }
+        // EXEC comes behind what it runs.
+        if self.node.clients.monitors() > 0 && !is_exec {
             self.feed_monitors(connection, command, words);
         }
         connection.session.client.ran(command.id, self.pipeline.now_ms);
         let flow = match command.spec.run {
             Run::Session(handler) => self.run_on_session(connection, place, call, handler),
-            _ => self.run_on_keys(connection, place, call, among),
+            _ => self.run_on_keys(connection, place, call, among, Watching::No),
         };
         let before = match connection.session.subscriptions.is_empty() {
             true => before,
@@ -381,12 +409,14 @@ impl IoThread {
         place: usize,
         call: Call<'_>,
         among: Among<'_>,
+        watching: Watching,
     ) -> Flow {
         let limits = self.config.limits();
         let unit = Unit {
             caller: connection.session.caller(),
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
+            watching,
             now_ms: self.pipeline.now_ms,
             limits,
         };
@@ -395,6 +425,8 @@ impl IoThread {
                 self.pipeline.command_wrote = wrote;
                 Flow::Next
             }
+            // Nothing is checked here.
+            Outcome::Aborted => Flow::Next,
             Outcome::Move(why) => {
                 self.pipeline.executor.counters.offloaded.add(1);
                 // What comes behind a command whose row is on the disk is probably there as well.
@@ -402,7 +434,8 @@ impl IoThread {
                     Some((lookahead, index, bytes)) if why == Why::Cold => lookahead.keys_from(index, bytes),
                     _ => OwnedArgs::default(),
                 };
-                let work = Work::Keys { named: call.named, limits, why, load };
+                let watching = unit.watching;
+                let work = Work::Keys { named: call.named, limits, why, load, watching };
                 self.submit(connection, place, call.command, call.words, work);
                 Flow::Stop
             }
@@ -419,7 +452,31 @@ impl IoThread {
         let mut cx =
             SessionCx { node: &self.node, session: &mut connection.session, now_ms: self.pipeline.now_ms };
         let answer = handler(&mut cx, call.args());
-        self.take_answer(connection, place, call.command, call.words, answer)
+        match answer {
+            Ok(Answer::OnKeys) => {
+                let watch = connection.session.watch.get_or_insert_default().clone();
+                self.run_on_keys(connection, place, call, None, Watching::Begin(watch))
+            }
+            Ok(Answer::Exec(queue)) => self.begin_exec(connection, place, &call, queue),
+            answer => self.take_answer(connection, place, call.command, call.words, answer),
+        }
+    }
+
+    /// Keeps a call for EXEC.
+    fn queue(&mut self, connection: &mut Connection, call: Call<'_>) -> Flow {
+        let before = connection.output.len();
+        let Call { command, named, words, db, .. } = call;
+        if let Some(multi) = &mut connection.session.multi {
+            multi.queue.push(Queued { command, named, words: words.to_owned_args(), db });
+            connection.session.client.set_queued(Some(multi.queue.len()));
+        }
+        Reply::Simple("QUEUED").write(connection.session.protocol, &[], &mut connection.output);
+        apply_reply_mode(connection, before);
+        Flow::Next
+    }
+
+    fn is_not_for_multi(&self, connection: &Connection, command: &Registered) -> bool {
+        connection.session.multi.is_some() && command.spec.flags.has(Flags::NO_MULTI)
     }
 
     fn take_answer(
@@ -445,6 +502,8 @@ impl IoThread {
                 reply.write(connection.session.protocol, &[], &mut connection.output);
                 Flow::Next
             }
+            // Taken care of already.
+            Ok(Answer::OnKeys | Answer::Exec(_)) => Flow::Next,
             Ok(Answer::Worker(job)) => {
                 self.submit(connection, place, command, words, Work::Job(job));
                 Flow::Stop
@@ -467,7 +526,7 @@ impl IoThread {
         }
     }
 
-    fn submit(
+    pub(super) fn submit(
         &mut self,
         connection: &mut Connection,
         place: usize,
@@ -488,6 +547,7 @@ impl IoThread {
 
     fn reject(&mut self, connection: &mut Connection, command: Option<&Registered>, error: &Error) -> Flow {
         let before = connection.output.len();
+        connection.session.abort_multi();
         if let Some(counters) = command.and_then(|c| self.pipeline.executor.counters.command(c.id)) {
             counters.rejected.add(1);
         }
@@ -510,7 +570,7 @@ impl IoThread {
         watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
     }
 
-    fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {
+    pub(super) fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {
         if command.spec.flags.has(Flags::SKIP_MONITOR) || command.spec.flags.has(Flags::ADMIN) {
             return;
         }
@@ -533,7 +593,22 @@ impl IoThread {
 /// Whether calls of this connection may be in one unit: messages come between the replies of a subscriber, and CLIENT REPLY
 /// takes single ones away.
 fn may_batch(connection: &Connection) -> bool {
-    connection.session.reply_mode == ReplyMode::On && connection.session.subscriptions.is_empty()
+    let session = &connection.session;
+    session.reply_mode == ReplyMode::On && session.subscriptions.is_empty() && session.multi.is_none()
+}
+
+/// EXEC with words behind it.
+fn is_exec(words: Words<'_>) -> bool {
+    words.get(0).is_some_and(|name| name.eq_ignore_ascii_case(b"exec"))
+}
+
+/// It ends the transaction all the same.
+fn exec_aborted(connection: &mut Connection, node: &Node, error: &Error) -> Error {
+    connection.session.end_multi();
+    connection.session.unwatch(node);
+    let words = error.to_string();
+    let words = words.strip_prefix("ERR ").unwrap_or(&words);
+    Error::reply(format!("EXECABORT Transaction discarded because of: {words}"))
 }
 
 /// CLIENT REPLY: takes back what this client does not want to hear.

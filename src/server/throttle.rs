@@ -36,14 +36,6 @@ impl IoThread {
         }
     }
 
-    /// As [`IoThread::slow_down`] when a worker has written for it.
-    pub(super) fn slow_down_at(&mut self, place: usize) {
-        if let Some(mut connection) = self.connections.take(place) {
-            self.slow_down(&mut connection, place);
-            self.connections.put(place, connection);
-        }
-    }
-
     /// A connection that was slowed wakes: whether it may go on. If not, it is woken again.
     pub(super) fn may_go_on(&mut self, place: usize, client: u64, now: Instant) -> bool {
         if pressure(&self.node.engine) < FULL {

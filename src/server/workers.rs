@@ -12,10 +12,12 @@ use crate::clients::Client;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::hints;
+use crate::dispatch::multi::Exec;
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
 use crate::dispatch::watch::{self, Ended};
+use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
 use crate::node::Node;
@@ -38,6 +40,14 @@ pub enum Work {
         why: Why,
         /// Its key and those of the commands behind it, to be read into memory together.
         load: OwnedArgs,
+        watching: Watching,
+    },
+    /// What was queued for EXEC.
+    Exec {
+        exec: Box<Exec>,
+        limits: Limits,
+        why: Why,
+        watching: Watching,
     },
     Job(Job),
 }
@@ -80,14 +90,19 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
     while let Ok(task) = tasks.recv() {
         let connection = task.connection;
         let mut reply = Vec::new();
-        let wrote = perform(&mut executor, task, &mut reply);
+        let (outcome, mut exec) = perform(&mut executor, task, &mut reply);
+        let wrote = outcome == Outcome::Replied { wrote: true };
         // A worker commits alone, so it also hands its commit on alone.
         let wrote = if wrote {
             match executor.node.engine.flush() {
                 Ok(position) => Some(position),
                 Err(error) => {
                     reply.clear();
-                    write_error(&executor.node, &executor.counters, &Error::Engine(error), &mut reply);
+                    let error = Error::Engine(error);
+                    match &mut exec {
+                        Some(exec) => exec.refuse(&error),
+                        None => write_error(&executor.node, &executor.counters, &error, &mut reply),
+                    }
                     None
                 }
             }
@@ -95,21 +110,37 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
             None
         };
         executor.node.deliver();
-        mailboxes.send(connection.thread, Message::Completed { connection, reply, wrote });
+        mailboxes.send(
+            connection.thread,
+            Message::Completed { connection, reply, wrote, exec: exec.map(|exec| (exec, outcome)) },
+        );
     }
 }
 
-fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> bool {
+/// What became of it, and EXEC if it was one.
+fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> (Outcome, Option<Box<Exec>>) {
     let Task { client, caller, command, words, work, .. } = task;
     let begun = Instant::now();
     let now_ms = executor.node.clock.now_ms();
-    let wrote = match work {
-        Work::Keys { named, limits, why, load } => {
+    let done = match work {
+        Work::Keys { named, limits, why, load, watching } => {
             hints::load_keys(&executor.node, command.spec, caller.db, load.view());
-            let call = Call { command, named, words: words.view(), located: Located::default() };
+            let (db, located) = (caller.db, Located::default());
+            let call = Call { command, named, words: words.view(), db, located };
             let calls = std::iter::once(call);
-            let unit = Unit { caller, calls, atomic: Atomic::Yes, now_ms, limits };
-            matches!(executor.run(&unit, On::Worker(why), reply), Outcome::Replied { wrote: true })
+            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, now_ms, limits };
+            (executor.run(&unit, On::Worker(why), reply), None)
+        }
+        Work::Exec { mut exec, limits, why, watching } => {
+            let mut replies = Vec::new();
+            let outcome = {
+                let calls = exec.calls();
+                let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, now_ms, limits };
+                executor.run(&unit, On::Worker(why), &mut replies)
+            };
+            exec.replies = replies;
+            exec.steps.clone_from(&executor.steps);
+            (outcome, Some(exec))
         }
         Work::Job(job) => {
             match job(&executor.node) {
@@ -121,11 +152,11 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> bool {
                     write_error(&executor.node, &executor.counters, &stop.into_error(), reply);
                 }
             }
-            false
+            (Outcome::Replied { wrote: false }, None)
         }
     };
     let nanos = begun.elapsed().as_nanos() as u64;
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
     watch::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
-    wrote
+    done
 }

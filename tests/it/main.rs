@@ -50,5 +50,6 @@ mod startup;
 mod string;
 mod tables;
 mod tidy;
+mod transaction;
 mod value;
 mod zset;

@@ -153,6 +153,10 @@ impl Write for AnyWrite<'_> {
         either!(self, w => w.changes())
     }
 
+    fn each_change(&self, each: &mut dyn FnMut(Space, &[u8])) {
+        either!(self, w => w.each_change(each))
+    }
+
     #[inline]
     fn savepoint(&mut self) -> Savepoint {
         either!(self, w => w.savepoint())

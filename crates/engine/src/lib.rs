@@ -263,6 +263,8 @@ pub trait Write: Read {
     fn get_own(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
     /// How often something was put or deleted.
     fn changes(&self) -> usize;
+    /// Calls `each` for every row that was put or deleted and will be committed, in any order.
+    fn each_change(&self, each: &mut dyn FnMut(Space, &[u8]));
     fn is_dirty(&self) -> bool {
         self.changes() > 0
     }

@@ -27,12 +27,13 @@ pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u
     out.extend_from_slice(&labels.name);
     let _ = write!(
         out,
-        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi=-1 qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
+        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi={} qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
          rbs=0 rbp=0 obl={reply} oll=0 omem={reply} tot-mem={total} events={} cmd={command} user=default redir=-1 resp={}",
         secs_since(client.created_ms),
         secs_since(client.last_active_ms()),
         flags(client),
         client.db(),
+        client.queued(),
         if reply > 0 { "rw" } else { "r" },
         if client.has(flag::RESP3) { 3 } else { 2 },
     );
@@ -50,6 +51,7 @@ fn flags(client: &Client) -> String {
     let letters = [
         (flag::MONITOR, 'O'),
         (flag::PUBSUB, 'P'),
+        (flag::MULTI, 'x'),
         (flag::BLOCKED, 'b'),
         (flag::CLOSE_AFTER_REPLY, 'c'),
         (flag::UNIX_SOCKET, 'U'),

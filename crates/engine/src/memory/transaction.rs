@@ -177,6 +177,12 @@ impl Write for MemoryWrite<'_> {
         self.changes
     }
 
+    fn each_change(&self, each: &mut dyn FnMut(Space, &[u8])) {
+        for (space, rows) in (0..).map(Space).zip(&self.own) {
+            rows.keys().for_each(|key| each(space, key));
+        }
+    }
+
     fn savepoint(&mut self) -> Savepoint {
         let undo = self.undo.get_or_insert_default().len();
         Savepoint { bytes: 0, rows: 0, undo, changes: self.changes }

@@ -532,6 +532,11 @@ impl Write for RocksWrite<'_> {
         self.buffer.changes
     }
 
+    fn each_change(&self, each: &mut dyn FnMut(Space, &[u8])) {
+        let rows = self.buffer.rows.iter().filter_map(|row| self.buffer.row(row));
+        rows.for_each(|row| each(Space(row.space), row.key));
+    }
+
     #[inline]
     fn savepoint(&mut self) -> Savepoint {
         self.buffer.savepoint()

@@ -1,0 +1,111 @@
+//! MULTI: calls that a connection has queued, and how EXEC works through them.
+
+use tarn_engine::Position;
+use tarn_resp::OwnedArgs;
+
+use super::registry::Registered;
+use super::spec::Run;
+use super::unit::{Call, Calls, Step};
+use crate::error::Error;
+use crate::keyspace::Located;
+
+/// A call that waits for EXEC.
+pub struct Queued {
+    pub command: &'static Registered,
+    pub named: usize,
+    pub words: OwnedArgs,
+    /// The database it runs on, once EXEC has begun.
+    pub db: u16,
+}
+
+/// What a connection has said since MULTI.
+#[derive(Default)]
+pub struct Multi {
+    pub queue: Vec<Queued>,
+    /// Something was refused meanwhile: EXEC will refuse all of it.
+    pub aborted: bool,
+}
+
+/// EXEC under way. The calls on keys are one unit, which comes first; those about the connection or the server follow once
+/// it is committed, and each reply stands where its call did.
+pub struct Exec {
+    pub queue: Vec<Queued>,
+    /// Of the calls on keys.
+    pub replies: Vec<u8>,
+    pub steps: Vec<Step>,
+    /// The next call that is to be answered.
+    pub next: usize,
+    /// How many of those before it were on keys.
+    pub next_step: usize,
+    /// The replies so far.
+    pub out: Vec<u8>,
+    /// The unit has written something that is not handed to the log yet.
+    pub wrote: bool,
+    /// It has been, up to here.
+    pub position: Option<Position>,
+}
+
+impl Multi {
+    pub fn writes(&self) -> bool {
+        self.queue.iter().any(|queued| queued.command.spec.is_write())
+    }
+}
+
+impl std::fmt::Debug for Multi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Multi").field("queued", &self.queue.len()).field("aborted", &self.aborted).finish()
+    }
+}
+
+impl Queued {
+    fn is_on_keys(&self) -> bool {
+        !matches!(self.command.spec.run, Run::Session(_) | Run::Container)
+    }
+
+    pub fn call(&self) -> Call<'_> {
+        let Queued { command, named, words, db } = self;
+        Call { command, named: *named, words: words.view(), db: *db, located: Located::default() }
+    }
+}
+
+impl Exec {
+    pub fn new(queue: Vec<Queued>) -> Exec {
+        Exec {
+            queue,
+            replies: Vec::new(),
+            steps: Vec::new(),
+            next: 0,
+            next_step: 0,
+            out: Vec::new(),
+            wrote: false,
+            position: None,
+        }
+    }
+
+    /// The commit is lost: so is every reply of the unit.
+    pub fn refuse(&mut self, error: &Error) {
+        self.replies.clear();
+        for step in &mut self.steps {
+            tarn_resp::encode::error_bytes(&mut self.replies, &error.wire());
+            *step = Step { end: self.replies.len(), wrote: false, failed: true };
+        }
+    }
+
+    /// The calls of the unit.
+    pub fn calls(&self) -> impl Calls<'_> {
+        self.queue.iter().filter(|queued| queued.is_on_keys()).map(Queued::call)
+    }
+
+    /// The reply of the next call, if it was on keys.
+    pub fn next_reply(&mut self) -> Option<&[u8]> {
+        if !self.queue.get(self.next)?.is_on_keys() {
+            return None;
+        }
+        let begin =
+            self.next_step.checked_sub(1).and_then(|step| self.steps.get(step)).map_or(0, |step| step.end);
+        let end = self.steps.get(self.next_step).map_or(begin, |step| step.end);
+        self.next += 1;
+        self.next_step += 1;
+        self.replies.get(begin..end)
+    }
+}
