@@ -198,7 +198,7 @@ impl Kit {
         };
         let mut out = Vec::new();
         match self.executor.run(&unit, On::IoThread, &mut out) {
-            Outcome::Move(_) => {
+            Outcome::Move(_) | Outcome::Aborted => {
                 assert!(out.is_empty());
                 None
             }

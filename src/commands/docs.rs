@@ -24,6 +24,7 @@ const GROUPS: &[(Group, &str)] = &[
     (Group::Server, "Server"),
     (Group::Cluster, "Cluster"),
     (Group::PubSub, "Publish and subscribe"),
+    (Group::Transactions, "Transactions"),
 ];
 
 /// The whole page.

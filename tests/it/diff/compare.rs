@@ -95,7 +95,11 @@ pub fn step(at: usize, step: &Step, [tarn, redis]: [Outcome; 2]) -> Option<Misma
 }
 
 fn same(step: &Step, tarn: &Value, redis: &Value) -> bool {
-    let Step::Command(args) = step else { return tarn == redis };
+    let args = match step {
+        Step::Command(args) => args,
+        Step::Multi(commands) => return same_transaction(commands, tarn, redis),
+        _ => return tarn == redis,
+    };
     let name = args.first().map(|name| name.to_ascii_uppercase()).unwrap_or_default();
     let alike = match name.as_slice() {
         b"KEYS" | b"HKEYS" | b"HVALS" | b"SMEMBERS" | b"SINTER" | b"SUNION" | b"SDIFF" | b"SPOP" => {
@@ -109,6 +113,21 @@ fn same(step: &Step, tarn: &Value, redis: &Value) -> bool {
         _ => tarn == redis,
     };
     alike || EXPECTED_DIFFERENCES.iter().any(|difference| (difference.applies)(args, tarn, redis))
+}
+
+/// What was said while queueing, and each reply of EXEC by the rules of its command.
+fn same_transaction(commands: &[Vec<Vec<u8>>], tarn: &Value, redis: &Value) -> bool {
+    let (Value::Array(tarn), Value::Array(redis)) = (tarn, redis) else { return false };
+    match (tarn.split_last(), redis.split_last()) {
+        (Some((Value::Array(ours), queued)), Some((Value::Array(theirs), also_queued))) => {
+            let alike =
+                |(args, (tarn, redis)): (&Vec<Vec<u8>>, _)| same(&Step::Command(args.clone()), tarn, redis);
+            queued == also_queued
+                && ours.len() == theirs.len()
+                && commands.iter().zip(ours.iter().zip(theirs)).all(alike)
+        }
+        _ => tarn == redis,
+    }
 }
 
 /// Elements of a set that are not sorted, and what is sorted by texts that may be alike.

@@ -165,6 +165,18 @@ fn differential_new() {
     differential("new", explored(7_000_000), grammar::MIXED, Part::Keys, 20);
 }
 
+/// Every family inside of MULTI and EXEC.
+#[test]
+fn differential_transactions() {
+    let base = env_number("TARN_DIFF_SEED").or(explored(15_000_000)).unwrap_or_else(Rng::fresh_seed);
+    let scripts = (commands() / 5 / SCRIPT_STEPS).max(1) as u64;
+    println!("differential transactions: {scripts} scripts from seed {base}");
+    for seed in base..base + scripts {
+        let script = grammar::transactions(&mut Rng::new(seed), grammar::EVENTFUL, SCRIPT_STEPS);
+        run_one("transactions", seed, script);
+    }
+}
+
 /// Events of every family, each in scripts of its own and all of them together.
 #[test]
 fn differential_events() {

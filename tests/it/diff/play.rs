@@ -30,6 +30,8 @@ pub enum Step {
     RandomKey,
     /// How many keys there are, once what has expired is gone: KEYS and DBSIZE must come to agree.
     Count,
+    /// Commands in a transaction; all replies, that of EXEC last.
+    Multi(Vec<Args>),
     /// A command that gives a key a few milliseconds, and the time for them to pass.
     Expiring(Args),
 }
@@ -56,6 +58,10 @@ impl Step {
             Step::Pop(args) => format!("{} | DEL {}", words(args), word(&args[1])),
             Step::RandomKey => "RANDOMKEY".into(),
             Step::Count => "KEYS * | DBSIZE".into(),
+            Step::Multi(commands) => {
+                let lines: Vec<String> = commands.iter().map(|args| words(args)).collect();
+                format!("MULTI | {} | EXEC", lines.join(" | "))
+            }
             Step::Expiring(args) => format!("{} | !time {EXPIRING_MS}", words(args)),
         }
     }
@@ -158,12 +164,24 @@ pub fn special(conn: &mut Conn, step: &Step) -> Outcome {
             other => other.into(),
         },
         Step::Count => count(conn),
+        Step::Multi(commands) => multi(conn, commands),
         Step::Expiring(args) => {
             let reply = conn.try_call(args);
             std::thread::sleep(Duration::from_millis(EXPIRING_MS));
             reply.into()
         }
     }
+}
+
+fn multi(conn: &mut Conn, commands: &[Args]) -> Outcome {
+    let mut all = vec![vec![b"MULTI".to_vec()]];
+    all.extend_from_slice(commands);
+    all.push(vec![b"EXEC".to_vec()]);
+    let bytes: Vec<u8> = all.iter().flat_map(|args| encode(args)).collect();
+    // A failure shows as the missing reply.
+    let _ = conn.try_send_raw(&bytes);
+    let replies: Result<Vec<Value>, RecvError> = all.iter().map(|_| conn.try_recv()).collect();
+    replies.map(Value::Array).into()
 }
 
 fn scan_all(conn: &mut Conn, options: &[Vec<u8>]) -> Outcome {

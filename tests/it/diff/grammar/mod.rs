@@ -110,6 +110,34 @@ pub fn script(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
     Script { steps: script, groups }
 }
 
+/// As [`script`], with runs of commands in transactions.
+pub fn transactions(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
+    let Script { steps, groups } = script(rng, families, steps);
+    let mut grouped = Vec::new();
+    let mut steps = steps.into_iter().peekable();
+    while let Some(step) = steps.next() {
+        let Step::Command(args) = step else {
+            grouped.push(step);
+            continue;
+        };
+        let mut commands = vec![args];
+        let most = rng.below(12);
+        while commands.len() < most
+            && let Some(Step::Command(args)) = steps.next_if(|step| matches!(step, Step::Command(_)))
+        {
+            commands.push(args);
+        }
+        match commands.pop() {
+            Some(args) if commands.is_empty() => grouped.push(Step::Command(args)),
+            last => {
+                commands.extend(last);
+                grouped.push(Step::Multi(commands));
+            }
+        }
+    }
+    Script { steps: grouped, groups }
+}
+
 /// Some more commands on the key of the last one.
 fn stay(rng: &mut Rng, family: &Family, script: &mut Vec<Step>) {
     let Some(Step::Command(last)) = script.last().filter(|step| stays(step)) else { return };
