@@ -52,7 +52,7 @@ struct Options<'a> {
 
 fn options<'a>(env: &Env<'_>, mut args: Args<'a>, may_store: bool) -> Result<Options<'a>> {
     let request =
-        Request { by: By::Element, alpha: false, descending: false, offset: 0, count: -1, settled: false };
+        Request { by: By::Element, alpha: false, descending: false, offset: 0, count: -1, is_stored: false };
     let mut options = Options { request, gets: Vec::new(), store: None };
     let request = &mut options.request;
     // Which keys they lead to shows only later, so no node of a cluster can say that it has them.
@@ -73,7 +73,7 @@ fn options<'a>(env: &Env<'_>, mut args: Args<'a>, may_store: bool) -> Result<Opt
             request.count = number::parse_i64(args.next()?).ok_or(Error::NotInteger)?;
         } else if behind >= 1 && may_store && args.keyword("STORE") {
             options.store = Some(args.next()?);
-            request.settled = true;
+            request.is_stored = true;
         } else if behind >= 1 && args.keyword("BY") {
             request.by = match Pattern::parse(args.next()?) {
                 pattern @ Pattern::Key { .. } => {

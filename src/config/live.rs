@@ -89,7 +89,7 @@ impl Live {
             parse::apply(&mut new, option, &[value], Source::Set)
                 .map_err(|reason| SetError::Refused { name: name.to_vec(), reason })?;
         }
-        new.settle().map_err(|(name, reason)| SetError::Refused { name: name.into(), reason })?;
+        new.complete().map_err(|(name, reason)| SetError::Refused { name: name.into(), reason })?;
         let new = Arc::new(new);
         *self.current.write() = Arc::clone(&new);
         self.generation.fetch_add(1, Ordering::Release);

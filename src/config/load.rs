@@ -107,7 +107,7 @@ impl Loader {
             name: "dir",
             reason: format!("can't use the directory: {reason}"),
         })?;
-        self.config.settle().map_err(|(name, reason)| LoadError::Refused { name, reason })?;
+        self.config.complete().map_err(|(name, reason)| LoadError::Refused { name, reason })?;
         let defaults = Config::default();
         let without_effect = |name: &&'static str| {
             let option = table::find(name.as_bytes());

@@ -171,7 +171,7 @@ impl Config {
     }
 
     /// Brings what only hints at a value inside its range, and refuses options that contradict each other.
-    fn settle(&mut self) -> Result<(), (&'static str, String)> {
+    fn complete(&mut self) -> Result<(), (&'static str, String)> {
         self.hz = self.hz.clamp(limits::MIN_HZ, limits::MAX_HZ);
         self.check_memory()?;
         appendonly::check(self).map_err(|reason| ("appendonly", reason.to_string()))

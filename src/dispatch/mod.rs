@@ -15,7 +15,7 @@ pub mod redact;
 pub mod registry;
 pub mod session;
 pub mod spec;
+pub mod stats;
 mod transaction;
 pub mod unit;
-pub mod watch;
 pub mod watches;

@@ -83,7 +83,7 @@ impl Filter for Garbage {
     }
 
     fn before_write_back(&self) -> u64 {
-        self.keyspace.get().map_or(0, |keyspace| keyspace.shared.settled_version())
+        self.keyspace.get().map_or(0, |keyspace| keyspace.shared.low_watermark())
     }
 
     fn written_back(&self, mark: u64) {

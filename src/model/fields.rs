@@ -155,7 +155,7 @@ fn put(fields: &mut BTreeMap<Bytes, Field>, name: &[u8], value: &[u8], how: &Wri
 
 impl Model {
     /// Takes away what has expired by now.
-    fn settle(&mut self) {
+    fn reap_all(&mut self) {
         let now_ms = self.now_ms;
         let is_live = |at_ms: u64| at_ms == 0 || at_ms > now_ms;
         self.keys.retain(|_, key| is_live(key.expire_at_ms));
@@ -433,7 +433,7 @@ impl Model {
                         .map(|field| (field.expire_at_ms, field.version) = (at_ms, field.version + 1))
                         .is_some())
                 })?;
-                self.settle();
+                self.reap_all();
                 int(i64::from(found))
             }
             "EXHPERSIST" => self.edit(key, true, |fields| {
@@ -580,7 +580,7 @@ impl Play {
         let before = self.model.clone();
         let mut after = before.clone();
         let expected = after.run(words);
-        after.settle();
+        after.reap_all();
         let line = words.join(&b' ').escape_ascii().to_string();
         if let Value::Error(text) = &real {
             if text.starts_with(b"CLUSTERDOWN") {
@@ -647,7 +647,7 @@ fn fields_over_a_failing_engine_match_the_model() {
                 let ms = random.next().unwrap() % 60;
                 play.kit.pass_ms(ms);
                 play.model.now_ms += ms;
-                play.model.settle();
+                play.model.reap_all();
             }
             if random.next().unwrap().is_multiple_of(16) {
                 play.reap(&mut random);
@@ -664,7 +664,7 @@ fn fields_over_a_failing_engine_match_the_model() {
         play.kit.pass_ms(10_000);
         (0..1_000).for_each(|_| play.reap(&mut random));
         play.model.now_ms += 10_000;
-        play.model.settle();
+        play.model.reap_all();
         let model = play.model.clone();
         assert_eq!(play.differs(&model), None);
         assert_eq!(play.line("DBSIZE"), int(model.keys.len() as i64));

@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// Gives back everything: the connection has nothing under way.
-    pub fn rest(&mut self) {
+    pub fn release_buffers(&mut self) {
         if self.output.is_empty() {
             self.output = Vec::new();
         }

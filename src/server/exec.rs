@@ -14,8 +14,8 @@ use crate::dispatch::executor::{On, write_error};
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Run, SessionFn};
+use crate::dispatch::stats::{self, Ended};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit};
-use crate::dispatch::watch::{self, Ended};
 use crate::dispatch::watches::Watching;
 use crate::encoding::slot;
 use crate::error::Error;
@@ -175,7 +175,7 @@ impl IoThread {
             let nanos = begun.elapsed().as_nanos() as u64;
             let (command, words, client) = (call.command, call.words, &*connection.session.client);
             let ended = Ended { command, words, client, now_ms, nanos };
-            watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+            stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
         job
     }
@@ -218,7 +218,7 @@ impl IoThread {
         for call in exec.calls().take(exec.steps.len()) {
             let (command, words, client) = (call.command, call.words, &*connection.session.client);
             let ended = Ended { command, words, client, now_ms: self.pipeline.now_ms, nanos };
-            watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+            stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
     }
 }

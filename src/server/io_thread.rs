@@ -448,7 +448,7 @@ impl IoThread {
                 connection.state = State::Open;
                 resumed.push(place);
             } else if idle_ms > 1_000 && !waits && connection.unsent() == 0 {
-                connection.rest();
+                connection.release_buffers();
             }
         }
         resumed.into_iter().for_each(|place| self.connections.enqueue(place));

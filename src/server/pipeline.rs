@@ -18,8 +18,8 @@ use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run, SessionFn};
+use crate::dispatch::stats::{self, Ended};
 use crate::dispatch::unit::{Atomic, Call, Calls, Outcome, Unit, Why};
-use crate::dispatch::watch::{self, Ended};
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::Located;
@@ -314,7 +314,7 @@ impl IoThread {
                 self.feed_monitors(connection, call.command, call.words);
             }
             let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos };
-            watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+            stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
         // None at all where nothing is admitted.
         (!steps.is_empty()).then_some(steps.len())
@@ -567,7 +567,7 @@ impl IoThread {
         }
         let ended =
             Ended { command, words, client: &connection.session.client, now_ms: self.pipeline.now_ms, nanos };
-        watch::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+        stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
     }
 
     pub(super) fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {

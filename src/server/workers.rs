@@ -15,8 +15,8 @@ use crate::dispatch::hints;
 use crate::dispatch::multi::Exec;
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
+use crate::dispatch::stats::{self, Ended};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
-use crate::dispatch::watch::{self, Ended};
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
@@ -157,6 +157,6 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> (Outcome
     };
     let nanos = begun.elapsed().as_nanos() as u64;
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
-    watch::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
+    stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
     done
 }

@@ -199,7 +199,7 @@ impl<'k> Model<'k> {
         }
     }
 
-    fn settle(&mut self) {
+    fn let_versions_pass(&mut self) {
         while !self.builds.is_empty() {
             self.build(0);
         }
@@ -271,7 +271,7 @@ fn nothing_live_is_dropped_and_all_garbage_is() {
         for random in draws(seed).take(200) {
             model.step(random);
         }
-        model.settle();
+        model.let_versions_pass();
         let written: usize = model.log.iter().map(Vec::len).sum();
         dropped_some += usize::from(model.sorted.len() < written);
         let live: Vec<_> = live(&model.sorted).collect();

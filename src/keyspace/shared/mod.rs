@@ -86,8 +86,8 @@ impl Shared {
     }
 
     /// Every version below this one is live, or was, or never will be: its last commit has been made.
-    pub fn settled_version(&self) -> u64 {
-        self.versions.settled()
+    pub fn low_watermark(&self) -> u64 {
+        self.versions.low_watermark()
     }
 
     /// The reserve to put on record ([`record_reserve`]) when more than half of it is used.

@@ -97,7 +97,7 @@ impl Versions {
     #[inline]
     fn registered(&self) -> Option<Building<'_>> {
         let lane = self.being_built.get(LANE.get())?;
-        // Given out and registered under the lane's lock, so that `settled` sees neither or both.
+        // Given out and registered under the lane's lock, so that `low_watermark` sees neither or both.
         let mut versions = lane.lock();
         let version = self.next.fetch_add(1, Ordering::SeqCst);
         if version >= self.limit.load(Ordering::Acquire) {
@@ -109,7 +109,7 @@ impl Versions {
     }
 
     /// Every version below this one is live, or was, or never will be: its last commit has been made.
-    pub fn settled(&self) -> u64 {
+    pub fn low_watermark(&self) -> u64 {
         let next = self.next.load(Ordering::SeqCst);
         let oldest = self.being_built.iter().filter_map(|lane| lane.lock().iter().min().copied()).min();
         oldest.map_or(next, |oldest| oldest.min(next))
@@ -150,23 +150,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_built_is_not_settled() {
+    fn what_is_being_built_is_above_the_watermark() {
         let versions = Versions::reserved(1, 100);
-        assert_eq!(versions.settled(), 1);
+        assert_eq!(versions.low_watermark(), 1);
         let (first, second) = (versions.begin().unwrap(), versions.begin().unwrap());
-        assert_eq!(versions.settled(), first.version());
+        assert_eq!(versions.low_watermark(), first.version());
         drop(first);
-        assert_eq!(versions.settled(), second.version());
+        assert_eq!(versions.low_watermark(), second.version());
         let elsewhere = std::thread::scope(|threads| {
             threads.spawn(|| versions.begin().ok().map(|b| b.version())).join().unwrap()
         });
         assert_eq!(elsewhere, Some(3));
         drop(second);
-        assert_eq!(versions.settled(), 4);
+        assert_eq!(versions.low_watermark(), 4);
     }
 
     #[test]
-    fn a_version_is_settled_only_after_it_is_given_up() {
+    fn a_version_is_below_the_watermark_only_after_it_is_given_up() {
         let versions = Versions::reserved(1, u64::MAX);
         let done = AtomicU64::new(0);
         std::thread::scope(|threads| {
@@ -174,18 +174,18 @@ mod tests {
                 threads.spawn(|| {
                     for _ in 0..10_000 {
                         let building = versions.begin().unwrap();
-                        assert!(versions.settled() <= building.version());
+                        assert!(versions.low_watermark() <= building.version());
                     }
                     done.fetch_add(1, Ordering::SeqCst);
                 });
             }
             let mut last = 0;
             while done.load(Ordering::SeqCst) < 2 {
-                let settled = versions.settled();
-                assert!(settled >= last, "never goes back");
-                last = settled;
+                let watermark = versions.low_watermark();
+                assert!(watermark >= last, "never goes back");
+                last = watermark;
             }
         });
-        assert_eq!(versions.settled(), 20_001);
+        assert_eq!(versions.low_watermark(), 20_001);
     }
 }

@@ -47,7 +47,7 @@ pub struct Request<'a> {
     pub offset: i64,
     pub count: i64,
     /// The result is to be stored: its order must not depend on how a set is kept.
-    pub settled: bool,
+    pub is_stored: bool,
 }
 
 impl Request<'_> {
@@ -65,7 +65,7 @@ pub fn sort(cx: &mut impl View, key: &[u8], request: &Request<'_>, values: usize
     let Some(meta) = found.live() else { return Ok(Strings::default()) };
     let kind = meta.header.kind;
     let mut request = *request;
-    if kind == set::KIND && request.by == By::Nothing && request.settled {
+    if kind == set::KIND && request.by == By::Nothing && request.is_stored {
         request.by = By::Element;
         request.alpha = true;
     }
