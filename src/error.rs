@@ -11,6 +11,17 @@ pub enum Stop {
     Refuse(Error),
     /// Nothing has happened; the same run is to begin again on a worker.
     Move(Why),
+    /// Nothing has happened; the client waits for its keys.
+    Park(Park),
+}
+
+/// A blocking command found nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Park {
+    /// 0 is for ever.
+    pub timeout_ms: u64,
+    /// Which nil it answers where it cannot wait.
+    pub is_array: bool,
 }
 
 /// Why a run has to move to a worker.
@@ -50,7 +61,7 @@ impl Stop {
     pub fn into_error(self) -> Error {
         match self {
             Stop::Refuse(error) => error,
-            Stop::Move(_) => Error::Engine(tarn_engine::Error::NotResident),
+            Stop::Move(_) | Stop::Park(_) => Error::Engine(tarn_engine::Error::NotResident),
         }
     }
 }

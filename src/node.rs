@@ -11,6 +11,8 @@ use crate::clock::Clock;
 use crate::config::Live;
 use crate::dispatch::effects::Backlog;
 use crate::dispatch::locks::Locks;
+use crate::dispatch::unit::Why;
+use crate::dispatch::waiters::{Waiter, Waiters};
 use crate::dispatch::watches::Watches;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
@@ -29,6 +31,8 @@ pub struct Node {
     pub backlog: Backlog,
     /// Who wants to know that a key was changed.
     pub watches: Watches,
+    /// Who waits for keys in blocking commands.
+    pub waiters: Waiters,
     pub pause: Pause,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
@@ -52,6 +56,10 @@ pub trait Post: Send + Sync {
     fn feed_monitors(&self, thread: usize, line: Arc<[u8]>);
     /// Makes a thread look at what waits for its subscribers.
     fn deliver(&self, thread: usize);
+    /// Gives a client that waited its reply.
+    fn served(&self, waiter: &Waiter, reply: Vec<u8>);
+    /// Has a waiter's command run on a worker.
+    fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why);
     /// Starts the orderly end of the process.
     fn stop(&self);
 }
@@ -89,6 +97,7 @@ impl Node {
             pubsub,
             backlog: Backlog::default(),
             watches: Watches::default(),
+            waiters: Waiters::default(),
             pause: Pause::default(),
             saves: Saves::new(started_ms),
             run_id,

@@ -169,6 +169,7 @@ impl Kit {
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
             watching: Watching::No,
+            woken: false,
             now_ms: self.now_ms,
             limits,
         };
@@ -193,12 +194,13 @@ impl Kit {
             calls,
             atomic,
             watching: Watching::No,
+            woken: false,
             now_ms: self.now_ms,
             limits,
         };
         let mut out = Vec::new();
         match self.executor.run(&unit, On::IoThread, &mut out) {
-            Outcome::Move(_) | Outcome::Aborted => {
+            Outcome::Move(_) | Outcome::Aborted | Outcome::Park(_) => {
                 assert!(out.is_empty());
                 None
             }

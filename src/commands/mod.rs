@@ -70,6 +70,19 @@ fn subcommand_syntax(container: &str, args: Args<'_>) -> Error {
     Error::about("ERR unknown subcommand or wrong number of arguments for '", word, &end)
 }
 
+/// A time to wait in seconds and fractions, as blocking commands take it; 0 is for ever.
+fn seconds_ms(word: &[u8]) -> Result<u64> {
+    /// What Redis can count to.
+    const MAX_MS: f64 = 9_223_372_036_854_775_000.0;
+    let seconds =
+        number::double::parse(word).ok_or(Error::reply("ERR timeout is not a float or out of range"))?;
+    let ms = (seconds * 1_000.0).ceil();
+    if !(0.0..=MAX_MS).contains(&ms) {
+        return Err(Error::reply("ERR timeout is negative").into());
+    }
+    Ok(ms as u64)
+}
+
 /// A time to wait, as the commands that wait take it.
 fn timeout_ms(word: &[u8]) -> Result<u64> {
     let ms = number::parse_i64(word).ok_or(Error::reply("ERR timeout is not an integer or out of range"))?;

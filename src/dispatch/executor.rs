@@ -1,6 +1,7 @@
 //! Running a unit: locks, transaction, handler after handler, commit, effects, replies. The same code runs a unit on an I/O
 //! thread and on a worker; what differs is how long it may wait.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
@@ -8,12 +9,13 @@ use tarn_engine::{Error as EngineError, Wait};
 
 use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
 use super::spec::{KeyFlags, Run};
-use super::transaction::{Lapsed, Replies, Turn, next_random};
-use super::unit::{Call, Calls, Outcome, Step, Unit, Why};
-use super::watches::Watching;
+use super::transaction::{Behind, Replies, Turn, next_random};
+use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
+use super::waiters::Waiter;
+use super::watches::{WatchedKey, Watching};
 use crate::encoding::slot;
 use crate::error::{Error, Result, Stop};
-use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, reap, stripe_of};
+use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, entry, reap, stripe_of};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 
@@ -27,6 +29,8 @@ pub struct Executor {
     /// The calls of the last unit.
     pub steps: Vec<Step>,
     pub contention: Contention,
+    /// Keys that were changed and that somebody waits for.
+    ready: Vec<WatchedKey>,
     arena: Vec<u8>,
     /// The random number of the unit that runs.
     random: u64,
@@ -75,6 +79,7 @@ impl Executor {
             counters,
             steps: Vec::new(),
             contention: Contention::default(),
+            ready: Vec::new(),
             arena: Vec::new(),
             random,
         }
@@ -101,11 +106,84 @@ impl Executor {
         if steps.iter().any(|step| step.failed) {
             self.count_errors(unit, &steps, begin, out);
         }
+        if !self.ready.is_empty() {
+            self.serve_ready(on);
+        }
         self.steps = steps;
         if self.arena.capacity() > ARENA_KEEP_BYTES {
             self.arena = Vec::new();
         }
         outcome
+    }
+
+    /// Serves those who wait for keys that were changed, the longest waiting first, as long as there is something for them.
+    #[cold]
+    fn serve_ready(&mut self, on: On) {
+        let mut keys: VecDeque<WatchedKey> = std::mem::take(&mut self.ready).into();
+        while let Some(key) = keys.pop_front() {
+            let mut behind = None;
+            while let Some((number, waiter)) = self.node.waiters.next(&key, behind) {
+                behind = Some(number);
+                if !waiter.take() {
+                    continue;
+                }
+                let is_served = self.serve(&waiter, on);
+                // What its own commit has made ready comes behind.
+                keys.extend(std::mem::take(&mut self.ready));
+                if !is_served && !self.exists(&key) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Runs the command of a waiter that was taken. Whether it has its reply.
+    pub fn serve(&mut self, waiter: &Arc<Waiter>, on: On) -> bool {
+        let node = Arc::clone(&self.node);
+        let Some(post) = node.post() else { return false };
+        loop {
+            let unit = Unit {
+                caller: waiter.caller,
+                calls: std::iter::once(waiter.queued.call()),
+                atomic: Atomic::Yes,
+                watching: Watching::No,
+                woken: true,
+                now_ms: node.clock.now_ms(),
+                limits: waiter.limits,
+            };
+            let (mut reply, mut steps) = (Vec::new(), Vec::new());
+            self.draw();
+            let mut replies = Replies { out: &mut reply, begin: 0, steps: &mut steps };
+            let outcome = match on {
+                On::IoThread => self.attempt(&unit, Allowed::ON_IO_THREAD, &mut replies),
+                On::Worker(why) => self.run_to_end(&unit, why, &mut replies),
+            };
+            match outcome {
+                Outcome::Park(_) if waiter.release() => return false,
+                // A key was changed meanwhile.
+                Outcome::Park(_) => {}
+                Outcome::Move(why) => {
+                    post.serve_on_worker(Arc::clone(waiter), why);
+                    return false;
+                }
+                Outcome::Replied { .. } | Outcome::Aborted => {
+                    node.waiters.finish(waiter);
+                    post.served(waiter, reply);
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Whether there is such a key. What is not in memory counts as there.
+    fn exists(&mut self, key: &WatchedKey) -> bool {
+        let Executor { node, arena, random, .. } = self;
+        let now_ms = node.clock.now_ms();
+        let Ok(env) = node.env(key.db, now_ms, &Limits::DEFAULT, Place::IoThread, *random) else {
+            return false;
+        };
+        let mut cx = ReadCx::new(env, Source::Live(node.engine.begin_read(Wait::Never)), arena);
+        entry::find_stored(&mut cx, env.db, &key.key).map_or(true, |found| found.exists())
     }
 
     /// Runs something of the server's own, not a client's call, in a transaction: under the stripes given, with commit
@@ -137,8 +215,14 @@ impl Executor {
         let wanted = LockSet::of(*stripes, Mode::Exclusive);
         let _held = node.locks.many(&wanted, Patience::Unlimited);
         let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
-        let mut turn =
-            Turn { node, counters, arena, wait: Wait::Allowed, snapshot: None, lapsed: &mut Vec::new() };
+        let mut turn = Turn {
+            node,
+            counters,
+            arena,
+            wait: Wait::Allowed,
+            snapshot: None,
+            behind: &mut Behind::default(),
+        };
         let (value, wrote) = turn.write(env, work)?;
         counters.writes.add(u64::from(wrote));
         Ok(value)
@@ -179,7 +263,7 @@ impl Executor {
             Why::Contended => self.attempt(unit, Allowed::LITTLE_WORK, replies),
         };
         let outcome = match (outcome, unit.single()) {
-            (Outcome::Replied { .. } | Outcome::Aborted, _) => outcome,
+            (Outcome::Replied { .. } | Outcome::Aborted | Outcome::Park(_), _) => outcome,
             (Outcome::Move(_), Some(call)) => self.run_heavy(unit, call, replies),
             (Outcome::Move(_), None) => self.attempt(unit, Allowed::ON_WORKER, replies),
         };
@@ -223,9 +307,9 @@ impl Executor {
         allowed: Allowed,
         replies: &mut Replies<'_>,
     ) -> Outcome {
-        let mut lapsed = Vec::new();
-        let ran = self.run_locked(unit, allowed, replies, &mut lapsed);
-        self.conclude(ran, replies, lapsed, allowed)
+        let mut behind = Behind::default();
+        let ran = self.run_locked(unit, allowed, replies, &mut behind);
+        self.conclude(ran, replies, behind, allowed)
     }
 
     #[inline]
@@ -234,7 +318,7 @@ impl Executor {
         unit: &Unit<impl Calls<'c>>,
         allowed: Allowed,
         replies: &mut Replies<'_>,
-        lapsed: &mut Lapsed,
+        behind: &mut Behind,
     ) -> Result<Ran> {
         let Executor { node, counters, arena, random, contention, .. } = self;
         let locked = node.lock(unit, allowed.patience);
@@ -249,7 +333,8 @@ impl Executor {
                 return Ok(Ran::Aborted);
             }
         }
-        let mut turn = Turn { node, counters, arena, wait: allowed.wait, snapshot: None, lapsed };
+        let env = Env { woken: unit.woken, ..env };
+        let mut turn = Turn { node, counters, arena, wait: allowed.wait, snapshot: None, behind };
         if writes {
             return turn.write_calls(env, unit, located, replies).map(Ran::Wrote);
         }
@@ -269,9 +354,9 @@ impl Executor {
             Run::Write(_) if call.command.spec.reads_sources => true,
             _ => return self.attempt(unit, Allowed::ON_WORKER, replies),
         };
-        let mut lapsed = Vec::new();
-        let ran = self.run_from_snapshot(unit, &call, reads_sources, replies, &mut lapsed);
-        self.conclude(ran, replies, lapsed, Allowed::ON_WORKER)
+        let mut behind = Behind::default();
+        let ran = self.run_from_snapshot(unit, &call, reads_sources, replies, &mut behind);
+        self.conclude(ran, replies, behind, Allowed::ON_WORKER)
     }
 
     fn run_from_snapshot<'c>(
@@ -280,7 +365,7 @@ impl Executor {
         call: &Call<'c>,
         reads_sources: bool,
         replies: &mut Replies<'_>,
-        lapsed: &mut Lapsed,
+        behind: &mut Behind,
     ) -> Result<Ran> {
         let Executor { node, counters, arena, random, .. } = self;
         let locked = node.lock(unit, Patience::Unlimited);
@@ -288,7 +373,7 @@ impl Executor {
         let env = node.env(unit.first_db(), unit.now_ms, &unit.limits, Place::Worker, *random)?;
         let snapshot = node.engine.snapshot()?;
         let wait = Wait::Allowed;
-        let mut turn = Turn { node, counters, arena, wait, snapshot: Some(&snapshot), lapsed };
+        let mut turn = Turn { node, counters, arena, wait, snapshot: Some(&snapshot), behind };
         if reads_sources {
             // The locks of what it only reads are held until it has a snapshot of them.
             held.keep_only(&written_stripes(call));
@@ -304,7 +389,7 @@ impl Executor {
         &mut self,
         ran: Result<Ran>,
         replies: &mut Replies<'_>,
-        lapsed: Lapsed,
+        behind: Behind,
         allowed: Allowed,
     ) -> Outcome {
         let wrote = match ran {
@@ -315,19 +400,27 @@ impl Executor {
                 replies.clear();
                 return Outcome::Move(why);
             }
+            Err(Stop::Park(park)) => {
+                replies.clear();
+                return Outcome::Park(park);
+            }
             Err(Stop::Refuse(error)) => {
                 replies.clear();
                 replies.refuse(&error);
                 false
             }
         };
+        let Behind { lapsed, ready } = behind;
+        if !ready.is_empty() {
+            self.ready.extend(ready);
+        }
         let reaped = !lapsed.is_empty() && self.reap(lapsed, allowed);
         Outcome::Replied { wrote: wrote | reaped }
     }
 
     /// Removes keys that a unit met although their time had come. Whether anything was written.
     #[cold]
-    fn reap(&mut self, lapsed: Lapsed, allowed: Allowed) -> bool {
+    fn reap(&mut self, lapsed: Vec<(u16, Box<[u8]>)>, allowed: Allowed) -> bool {
         let Executor { node, counters, arena, random, .. } = self;
         let mut wrote = false;
         for (db, key) in lapsed {
@@ -336,8 +429,8 @@ impl Executor {
             let now_ms = node.clock.now_ms();
             let Ok(env) = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random) else { continue };
             // What fails here is the sweeper's.
-            let (wait, lapsed) = (allowed.wait, &mut Vec::new());
-            let mut turn = Turn { node, counters, arena, wait, snapshot: None, lapsed };
+            let (wait, behind) = (allowed.wait, &mut Behind::default());
+            let mut turn = Turn { node, counters, arena, wait, snapshot: None, behind };
             let reaped = turn.write(env, |cx| reap::reap_met(cx, &key));
             let reaped = reaped.is_ok_and(|(_, dirty)| dirty);
             counters.writes.add(u64::from(reaped));
@@ -398,6 +491,7 @@ impl Node {
             located: Located::default(),
             limits,
             random,
+            woken: false,
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
             sorts_fields: self.keyspace.parts.sorts(),

@@ -18,4 +18,5 @@ pub mod spec;
 pub mod stats;
 mod transaction;
 pub mod unit;
+pub mod waiters;
 pub mod watches;

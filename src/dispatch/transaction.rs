@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use tarn_engine::{AnySnapshot, Error as EngineError, Wait, Write as _};
+use tarn_engine::{AnySnapshot, AnyWrite, Error as EngineError, Wait, Write as _};
 
 use super::unit::{Atomic, Calls, Step, Unit};
-use super::watches::{Watch, WatchedKey, Watching};
+use super::watches::{Watch, WatchedKey, Watching, changed_keys};
 use crate::config::Events;
 use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Effect, Effects, Env, Located, ReadCx, Source, Tally, View as _, WriteCx, draws};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
+use crate::reply::Reply;
 
 /// Times a unit is run again because of conflicts before the client is told.
 const MAX_CONFLICTS: u32 = 64;
@@ -26,11 +27,17 @@ pub(super) struct Turn<'t> {
     /// Where sources are read from, if not from the transaction.
     pub(super) snapshot: Option<&'t AnySnapshot>,
     /// Keys to be removed behind it.
-    pub(super) lapsed: &'t mut Lapsed,
+    pub(super) behind: &'t mut Behind,
 }
 
-/// Keys whose time had come, by database.
-pub(super) type Lapsed = Vec<(u16, Box<[u8]>)>;
+/// What is left to do behind a run, once its locks are released.
+#[derive(Default)]
+pub(super) struct Behind {
+    /// Keys whose time had come, by database: to be removed.
+    pub(super) lapsed: Vec<(u16, Box<[u8]>)>,
+    /// Keys that were changed and that somebody waits for.
+    pub(super) ready: Vec<WatchedKey>,
+}
 
 /// Where replies go, and what is noted of each.
 pub(super) struct Replies<'r> {
@@ -83,7 +90,7 @@ impl Turn<'_> {
                     reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
                     replies.done(false);
                 }
-                Err(Stop::Move(why)) => return Err(Stop::Move(why)),
+                Err(stop @ (Stop::Move(_) | Stop::Park(_))) => return Err(stop),
                 Err(Stop::Refuse(error)) => {
                     *cx.tally() = before;
                     replies.refuse(&error);
@@ -94,7 +101,7 @@ impl Turn<'_> {
         if let Watching::Begin(watch) = &unit.watching {
             begin_watch(self.node, watch, &mut effects);
         }
-        finish(self.node, self.counters, env, effects, tally, self.lapsed);
+        finish(self.node, self.counters, env, effects, tally, self.behind);
         Ok(false)
     }
 
@@ -143,6 +150,13 @@ impl Turn<'_> {
                         cx.undo(mark);
                         break;
                     }
+                    // Nothing waits in a unit of several calls.
+                    Err(Stop::Park(park)) => {
+                        cx.undo(mark);
+                        let nil = if park.is_array { Reply::NilArray } else { Reply::Nil };
+                        nil.write(protocol, &[], replies.out);
+                        replies.done(false);
+                    }
                     Err(Stop::Refuse(error)) => {
                         cx.undo(mark);
                         replies.refuse(&error);
@@ -159,7 +173,7 @@ impl Turn<'_> {
                 self.counters.writes.add(replies.steps.iter().filter(|step| step.wrote).count() as u64);
                 Ok(wrote)
             }
-            Err(Stop::Move(why)) => Err(Stop::Move(why)),
+            Err(stop @ (Stop::Move(_) | Stop::Park(_))) => Err(stop),
             // It may have been committed all the same, so that nothing may run again.
             Err(Stop::Refuse(error)) => {
                 let ran = match unit.atomic {
@@ -196,18 +210,16 @@ impl Turn<'_> {
                     continue;
                 }
                 // It will run again.
-                Err(Stop::Move(why)) => return Err(Stop::Move(why)),
+                Err(stop @ (Stop::Move(_) | Stop::Park(_))) => return Err(stop),
                 Err(error) => {
                     effects.refuse_from(0);
-                    finish(self.node, self.counters, env, effects, Tally::default(), self.lapsed);
+                    finish(self.node, self.counters, env, effects, Tally::default(), self.behind);
                     return Err(error);
                 }
             };
             let dirty = txn.is_dirty();
-            let watched = match dirty && self.node.watches.any() {
-                true => self.node.watches.changed_by(&txn, &effects, &self.node.keyspace.shared),
-                false => Vec::new(),
-            };
+            let is_asked = dirty && (self.node.watches.any() || self.node.waiters.any());
+            let changed = if is_asked { changed(self.node, &txn, &effects) } else { Vec::new() };
             let committed = match dirty {
                 false => Ok(()),
                 true if !effects.tells() => txn.commit().map(|_| ()),
@@ -219,19 +231,34 @@ impl Turn<'_> {
             };
             match committed {
                 Ok(()) => {
-                    self.node.watches.tell(&watched);
-                    finish(self.node, self.counters, env, effects, tally, self.lapsed);
+                    if is_asked {
+                        tell_changed(self.node, changed, self.behind);
+                    }
+                    finish(self.node, self.counters, env, effects, tally, self.behind);
                     return Ok((value, dirty));
                 }
                 Err(EngineError::Conflict) if conflicts < MAX_CONFLICTS => conflicts += 1,
                 Err(error) => {
                     // It may have been made all the same.
-                    self.node.watches.tell(&watched);
+                    self.node.watches.tell(&changed);
                     return Err(error.into());
                 }
             }
         }
     }
+}
+
+/// The keys that a transaction changes and that somebody watches or waits for.
+#[cold]
+fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<WatchedKey> {
+    let is_asked_for = |key: &WatchedKey| node.watches.is_watched(key) || node.waiters.is_awaited(key);
+    changed_keys(txn, effects, &node.keyspace.shared, &is_asked_for)
+}
+
+#[cold]
+fn tell_changed(node: &Node, changed: Vec<WatchedKey>, behind: &mut Behind) {
+    node.watches.tell(&changed);
+    behind.ready.extend(changed.into_iter().filter(|key| node.waiters.is_awaited(key)));
 }
 
 /// What must happen once a transaction is committed, under its locks.
@@ -242,11 +269,11 @@ fn finish(
     env: Env<'_>,
     effects: Effects,
     tally: Tally,
-    lapsed: &mut Lapsed,
+    behind: &mut Behind,
 ) {
     if !effects.is_empty() {
-        *lapsed = effects.lapsed;
-        carry_out(node, env.events, effects.list);
+        behind.lapsed = effects.lapsed;
+        carry_out(node, env.events, effects.list, behind);
     }
     if tally != Tally::default() {
         counters.hits.add(u64::from(tally.hits));
@@ -270,13 +297,16 @@ fn begin_watch(node: &Node, watch: &Arc<Watch>, effects: &mut Effects) {
 
 /// The effects that are not told with the commit.
 #[cold]
-fn carry_out(node: &Node, events: Events, list: Vec<Effect>) {
+fn carry_out(node: &Node, events: Events, list: Vec<Effect>, behind: &mut Behind) {
     let mut told = Vec::new();
     for effect in list {
         match effect {
             Effect::Renumber(db) => {
                 node.keyspace.shared.remapped(&[db]);
                 node.watches.tell_database(db.logical);
+                if node.waiters.any() {
+                    behind.ready.extend(node.waiters.keys_of(db.logical));
+                }
             }
             Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
             Effect::Tell(_) => told.push(effect),

@@ -6,12 +6,13 @@ use tarn_resp::Args as Words;
 use super::args::Args;
 use super::caller::Caller;
 use super::locks::{LockSet, Mode, StripeSet};
+use super::multi::Queued;
 use super::registry::Registered;
 use super::spec::Run;
 use super::watches::Watching;
 use crate::encoding::slot;
-pub use crate::error::Why;
 use crate::error::{Error, Result};
+pub use crate::error::{Park, Why};
 use crate::keyspace::{Limits, Located, ReadCx, WriteCx, stripe_of};
 use crate::reply::Reply;
 
@@ -48,6 +49,8 @@ pub struct Unit<C> {
     pub calls: C,
     pub atomic: Atomic,
     pub watching: Watching,
+    /// The call has waited for its keys.
+    pub woken: bool,
     /// The moment they all run at.
     pub now_ms: u64,
     pub limits: Limits,
@@ -62,6 +65,8 @@ pub enum Outcome {
     Move(Why),
     /// Nothing has happened: a watched key was changed.
     Aborted,
+    /// Nothing has happened: a blocking command waits for its keys.
+    Park(Park),
 }
 
 /// One of the calls has run.
@@ -104,6 +109,12 @@ impl<'a> Call<'a> {
             Run::Write(handler) => handler(cx, self.args()),
             _ => cx.reading(|cx| self.read(cx)),
         }
+    }
+
+    /// A copy to be kept.
+    pub fn to_queued(&self) -> Queued {
+        let Call { command, named, words, db, .. } = *self;
+        Queued { command, named, words: words.to_owned_args(), db }
     }
 
     /// Adds what it locks.

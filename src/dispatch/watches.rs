@@ -115,19 +115,8 @@ impl Watches {
         self.count.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// The watched keys whose rows a transaction has put or deleted.
-    pub fn changed_by(&self, txn: &AnyWrite<'_>, effects: &Effects, shared: &Shared) -> Vec<WatchedKey> {
-        let by_key = self.by_key.lock();
-        let mut changed: Vec<WatchedKey> = Vec::new();
-        txn.each_change(&mut |space, row| {
-            let Some((db, key)) = key_of(space, row) else { return };
-            let Some(db) = effects.owner(db).or_else(|| shared.owner(db)) else { return };
-            let key = WatchedKey { db: db.logical, key: key.into() };
-            if by_key.contains_key(&key) && !changed.contains(&key) {
-                changed.push(key);
-            }
-        });
-        changed
+    pub fn is_watched(&self, key: &WatchedKey) -> bool {
+        self.by_key.lock().contains_key(key)
     }
 
     /// Tells who watches these keys, under the locks of the keys.
@@ -148,6 +137,29 @@ impl Watches {
                 .for_each(|w| w.watch.changed.store(true, Ordering::Release));
         }
     }
+}
+
+/// The keys whose rows a transaction has put or deleted, of those that somebody asks for.
+pub fn changed_keys(
+    txn: &AnyWrite<'_>,
+    effects: &Effects,
+    shared: &Shared,
+    is_asked_for: &dyn Fn(&WatchedKey) -> bool,
+) -> Vec<WatchedKey> {
+    let mut changed: Vec<WatchedKey> = Vec::new();
+    txn.each_change(&mut |space, row| {
+        let Some((db, key)) = key_of(space, row) else { return };
+        let Some(db) = effects.owner(db).or_else(|| shared.owner(db)) else { return };
+        // Rows of one key mostly follow each other.
+        if changed.last().is_some_and(|last| last.db == db.logical && *last.key == *key) {
+            return;
+        }
+        let key = WatchedKey { db: db.logical, key: key.into() };
+        if is_asked_for(&key) && !changed.contains(&key) {
+            changed.push(key);
+        }
+    });
+    changed
 }
 
 /// The key that a row belongs to.

@@ -17,7 +17,7 @@ use super::events::remember_lapsed;
 use super::shared::Building;
 use crate::config::Events;
 use crate::encoding::{rows, slot};
-use crate::error::{Result, Stop, Why};
+use crate::error::{Error, Result, Stop, Why};
 use crate::reply::{Reply, Span};
 
 /// A logical database and the number its rows carry at the moment.
@@ -102,6 +102,8 @@ pub struct Env<'a> {
     /// Drawn once per command: the same when the command runs again, so that a second run finds warm what the first
     /// one read. [`draws`] makes more of it.
     pub random: u64,
+    /// The call has waited, and runs anew because one of its keys was changed.
+    pub woken: bool,
     /// There is one database, and keys know their slots.
     pub cluster_enabled: bool,
     /// What is to be noted, of events and messages: nothing while nobody subscribes.
@@ -442,6 +444,15 @@ impl<'a> WriteCx<'a> {
     #[inline]
     pub fn finish(self) -> (AnyWrite<'a>, Effects, SmallVec<[Building<'a>; 1]>, Tally) {
         (self.txn, self.effects, self.building, self.tally)
+    }
+}
+
+/// What a blocking command found of a key that it takes from. A key of another type is refused at once, but does not end a wait
+/// that has begun.
+pub fn sourced<T>(cx: &mut WriteCx<'_>, found: Result<Option<T>>) -> Result<Option<T>> {
+    match found {
+        Err(Stop::Refuse(Error::WrongType)) if cx.env.woken => Ok(None),
+        other => other,
     }
 }
 

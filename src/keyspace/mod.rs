@@ -21,7 +21,7 @@ pub mod start;
 
 use crate::encoding::slot::SLOTS;
 
-pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws};
+pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws, sourced};
 pub use effects::{Effect, Effects};
 pub use entry::{Entry, Meta};
 pub use events::{Event, Note};

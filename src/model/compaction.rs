@@ -61,6 +61,7 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
         random: 0,
         events: kit.node.pubsub.to_note(),
         sorts_fields: kit.node.keyspace.parts.sorts(),
+        woken: false,
         cluster_enabled: false,
     };
     let mut cx = ReadCx::new(env, Source::Snapshot(snapshot), &mut arena);

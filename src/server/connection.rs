@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tarn_engine::Position;
@@ -11,6 +12,7 @@ use super::transport::Transport;
 use crate::config::OutputLimit;
 use crate::dispatch::multi::Exec;
 use crate::dispatch::session::Session;
+use crate::dispatch::waiters::Waiter;
 use crate::reply::Reply;
 
 /// Unsent replies above this stop the reading of further commands until they are sent.
@@ -26,13 +28,14 @@ const FORGET_BYTES: usize = 256 * 1024;
 const FORGET_TIMES: usize = 8;
 
 /// Why no further command of a connection is run at the moment.
-#[derive(Debug)]
 pub enum State {
     Open,
     /// A worker has its command.
     Working,
     /// A reply comes at this time.
     Until(Instant, Reply),
+    /// It waits for keys, at most until this time.
+    Blocked(Option<Instant>, Arc<Waiter>),
     /// CLIENT PAUSE.
     Paused,
     /// Writes come faster than they can be written back.
@@ -237,12 +240,10 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-    use std::sync::Arc;
-
     use super::*;
     use crate::clients::Client;
     use crate::dispatch::caller::User;
+    use std::io::Read as _;
 
     fn pair() -> (Connection, std::os::unix::net::UnixStream) {
         let (ours, theirs) = mio::net::UnixStream::pair().unwrap();

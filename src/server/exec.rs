@@ -57,7 +57,7 @@ impl IoThread {
         let mut replies = Vec::new();
         let outcome = {
             let (calls, watching) = (exec.calls(), watching.clone());
-            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, now_ms, limits };
+            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits };
             self.pipeline.executor.run(&unit, On::IoThread, &mut replies)
         };
         if let Outcome::Move(why) = outcome {
@@ -86,7 +86,7 @@ impl IoThread {
                 exec.wrote = wrote;
                 self.resume_exec(connection, place, exec)
             }
-            Outcome::Aborted | Outcome::Move(_) => {
+            Outcome::Aborted | Outcome::Move(_) | Outcome::Park(_) => {
                 encode::null_array(&mut connection.output, connection.session.protocol);
                 Flow::Next
             }

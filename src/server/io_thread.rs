@@ -20,11 +20,11 @@ use super::workers::Workers;
 use crate::config::Config;
 use crate::dispatch::caller::User;
 use crate::dispatch::executor::{Executor, write_error};
-use crate::dispatch::multi::Exec;
+use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
 use crate::dispatch::unit::Outcome;
-use crate::error::Error;
+use crate::error::{Error, Park};
 use crate::node::Node;
 
 pub const WAKER: Token = Token(usize::MAX);
@@ -150,10 +150,13 @@ impl IoThread {
         connection.writable |= writable;
         connection.hung_up |= hung_up;
         connection.readable |= readable || hung_up;
+        let has_left = hung_up && matches!(connection.state, State::Blocked(..) | State::Until(..));
         if can_send {
             self.connections.to_send.push(place);
         }
-        if readable || hung_up {
+        if has_left {
+            self.close(place);
+        } else if readable || hung_up {
             self.connections.enqueue(place);
         }
     }
@@ -168,14 +171,16 @@ impl IoThread {
             Message::HandedOn(connection) => {
                 self.adopt(connection);
             }
-            Message::Completed { connection: id, reply, wrote, exec } => {
+            Message::Served { place, client, reply } => self.end_wait(place, client, &reply, true),
+            Message::Serve(waiter, why) => self.serve_on_worker(&waiter, why),
+            Message::Completed { connection: id, reply, wrote, exec, parked } => {
                 let listens = |c: &mut Connection| !c.session.subscriptions.is_empty();
                 if self.connections.of_client(id.place, id.client).is_some_and(listens) {
                     // What the command told its own client comes before its reply.
                     self.deliver(None);
                 }
                 if self.connections.of_client(id.place, id.client).is_some() {
-                    self.complete(id.place, reply, wrote, exec);
+                    self.complete(id.place, reply, wrote, exec, parked);
                 }
             }
             Message::Monitored(line) => {
@@ -202,6 +207,7 @@ impl IoThread {
         reply: Vec<u8>,
         wrote: Option<Position>,
         exec: Option<(Box<Exec>, Outcome)>,
+        parked: Option<(Queued, Park)>,
     ) {
         let Some(mut connection) = self.connections.take(place) else { return };
         connection.state = State::Open;
@@ -212,6 +218,10 @@ impl IoThread {
                 exec.out.extend_from_slice(&reply);
                 self.resume_exec(&mut connection, place, exec)
             }
+            (None, None) if parked.is_some() => match parked {
+                Some((queued, park)) => self.park(&mut connection, place, queued, park),
+                None => Flow::Next,
+            },
             (None, None) => {
                 if before == 0 {
                     // A long reply is not kept twice.
@@ -386,6 +396,10 @@ impl IoThread {
         connection.transport.deregister(self.poll.registry());
         connection.session.monitor(&self.node, false);
         connection.session.unwatch(&self.node);
+        if let State::Blocked(_, waiter) = &connection.state {
+            // If its command runs at this moment, it had come before it left.
+            self.node.waiters.cancel(waiter);
+        }
         self.end_subscriptions(&mut connection, place);
         self.node.clients.remove(&connection.session.client);
         self.connections.release(place);
@@ -407,6 +421,13 @@ impl IoThread {
                     super::pipeline::apply_reply_mode(connection, before);
                     self.connections.to_send.push(place);
                     self.connections.enqueue(place);
+                }
+                State::Blocked(until, waiter) => {
+                    let is_over = until.is_some_and(|until| until <= now);
+                    connection.state = State::Blocked(until, Arc::clone(&waiter));
+                    if is_over {
+                        self.time_out(place, client, &waiter);
+                    }
                 }
                 State::Paused if pause.is_none() => self.connections.enqueue(place),
                 State::Throttled => {

@@ -10,8 +10,10 @@ use tarn_engine::Position;
 use super::connection::Connection;
 use super::transport::Transport;
 use crate::clients::Client;
-use crate::dispatch::multi::Exec;
-use crate::dispatch::unit::Outcome;
+use crate::dispatch::multi::{Exec, Queued};
+use crate::dispatch::unit::{Outcome, Why};
+use crate::dispatch::waiters::Waiter;
+use crate::error::Park;
 use crate::node::Post;
 
 pub enum Message {
@@ -26,7 +28,17 @@ pub enum Message {
         wrote: Option<Position>,
         /// What was queued has run.
         exec: Option<(Box<Exec>, Outcome)>,
+        /// It found nothing and is to wait.
+        parked: Option<(Queued, Park)>,
     },
+    /// A client that waited has its reply.
+    Served {
+        place: usize,
+        client: u64,
+        reply: Vec<u8>,
+    },
+    /// The command of a client that waits is to run on a worker.
+    Serve(Arc<Waiter>, Why),
     /// A line for every monitor of this thread.
     Monitored(Arc<[u8]>),
     /// Somebody was killed, or something else about clients changed.
@@ -135,6 +147,15 @@ impl Post for Mailboxes {
 
     fn feed_monitors(&self, thread: usize, line: Arc<[u8]>) {
         self.send(thread, Message::Monitored(line));
+    }
+
+    fn served(&self, waiter: &Waiter, reply: Vec<u8>) {
+        let (place, client) = (waiter.place, waiter.caller.client);
+        self.send(waiter.thread, Message::Served { place, client, reply });
+    }
+
+    fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why) {
+        self.send(waiter.thread, Message::Serve(waiter, why));
     }
 
     fn deliver(&self, thread: usize) {

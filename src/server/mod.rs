@@ -5,6 +5,7 @@
 //! databases left behind.
 
 mod balance;
+mod blocking;
 mod cleaner;
 mod connection;
 mod connections;

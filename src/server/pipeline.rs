@@ -13,7 +13,6 @@ use crate::clients::flag;
 use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
-use crate::dispatch::multi::Queued;
 use crate::dispatch::redact;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
@@ -254,7 +253,7 @@ impl IoThread {
                 continue;
             };
             let batch = lookahead.batch_from(index);
-            let ran = if batch.len() > 1 && may_batch(connection) {
+            let ran = if batch.len() > 1 && may_batch(connection, &self.node) {
                 let db = connection.session.db;
                 let calls = batch.filter_map(|index| lookahead.call(index, db, bytes));
                 self.run_batch(connection, calls)
@@ -289,7 +288,7 @@ impl IoThread {
         let admitted = calls.clone().take_while(is_admitted).count();
         let limits = config.limits();
         let (calls, watching) = (calls.take(admitted), Watching::No);
-        let unit = Unit { caller, calls, atomic: Atomic::No, watching, now_ms, limits };
+        let unit = Unit { caller, calls, atomic: Atomic::No, watching, woken: false, now_ms, limits };
         let mut begin = connection.output.len();
         let Outcome::Replied { wrote } =
             self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output)
@@ -417,6 +416,7 @@ impl IoThread {
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
             watching,
+            woken: false,
             now_ms: self.pipeline.now_ms,
             limits,
         };
@@ -427,6 +427,7 @@ impl IoThread {
             }
             // Nothing is checked here.
             Outcome::Aborted => Flow::Next,
+            Outcome::Park(park) => self.park(connection, place, call.to_queued(), park),
             Outcome::Move(why) => {
                 self.pipeline.executor.counters.offloaded.add(1);
                 // What comes behind a command whose row is on the disk is probably there as well.
@@ -465,9 +466,8 @@ impl IoThread {
     /// Keeps a call for EXEC.
     fn queue(&mut self, connection: &mut Connection, call: Call<'_>) -> Flow {
         let before = connection.output.len();
-        let Call { command, named, words, db, .. } = call;
         if let Some(multi) = &mut connection.session.multi {
-            multi.queue.push(Queued { command, named, words: words.to_owned_args(), db });
+            multi.queue.push(call.to_queued());
             connection.session.client.set_queued(Some(multi.queue.len()));
         }
         Reply::Simple("QUEUED").write(connection.session.protocol, &[], &mut connection.output);
@@ -592,9 +592,14 @@ impl IoThread {
 
 /// Whether calls of this connection may be in one unit: messages come between the replies of a subscriber, and CLIENT REPLY
 /// takes single ones away.
-fn may_batch(connection: &Connection) -> bool {
+fn may_batch(connection: &Connection, node: &Node) -> bool {
     let session = &connection.session;
-    session.reply_mode == ReplyMode::On && session.subscriptions.is_empty() && session.multi.is_none()
+    // Who waits for a key is served between two pushes.
+    let waited = node.waiters.any();
+    session.reply_mode == ReplyMode::On
+        && session.subscriptions.is_empty()
+        && session.multi.is_none()
+        && !waited
 }
 
 /// EXEC with words behind it.

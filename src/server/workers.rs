@@ -12,11 +12,12 @@ use crate::clients::Client;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::hints;
-use crate::dispatch::multi::Exec;
+use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
 use crate::dispatch::stats::{self, Ended};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
+use crate::dispatch::waiters::Waiter;
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
@@ -52,15 +53,29 @@ pub enum Work {
     Job(Job),
 }
 
+enum Order {
+    Task(Box<Task>),
+    Serve(Arc<Waiter>, Why),
+}
+
 #[derive(Clone)]
 pub struct Workers {
-    queue: Sender<Task>,
+    queue: Sender<Order>,
 }
 
 impl Workers {
     pub fn submit(&self, task: Task) {
+        self.send(Order::Task(Box::new(task)));
+    }
+
+    /// Has the command of a client that waits run.
+    pub fn serve(&self, waiter: Arc<Waiter>, why: Why) {
+        self.send(Order::Serve(waiter, why));
+    }
+
+    fn send(&self, order: Order) {
         // The receivers live as long as the process takes commands.
-        if self.queue.send(task).is_err() {
+        if self.queue.send(order).is_err() {
             tracing::warn!("a command came after the workers had ended");
         }
     }
@@ -84,13 +99,21 @@ pub fn start(
     Ok((Workers { queue }, threads))
 }
 
-fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
+fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
     let counters = node.metrics.register(registry().total());
     let mut executor = Executor::new(node, counters);
-    while let Ok(task) = tasks.recv() {
+    while let Ok(order) = orders.recv() {
+        let task = match order {
+            Order::Task(task) => *task,
+            Order::Serve(waiter, why) => {
+                executor.serve(&waiter, On::Worker(why));
+                executor.node.deliver();
+                continue;
+            }
+        };
         let connection = task.connection;
         let mut reply = Vec::new();
-        let (outcome, mut exec) = perform(&mut executor, task, &mut reply);
+        let (outcome, mut exec, queued) = perform(&mut executor, task, &mut reply);
         let wrote = outcome == Outcome::Replied { wrote: true };
         // A worker commits alone, so it also hands its commit on alone.
         let wrote = if wrote {
@@ -110,32 +133,42 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, tasks: &Receiver<Task>) {
             None
         };
         executor.node.deliver();
+        let parked = match (outcome, queued) {
+            (Outcome::Park(park), Some(queued)) => Some((queued, park)),
+            _ => None,
+        };
         mailboxes.send(
             connection.thread,
-            Message::Completed { connection, reply, wrote, exec: exec.map(|exec| (exec, outcome)) },
+            Message::Completed { connection, reply, wrote, exec: exec.map(|exec| (exec, outcome)), parked },
         );
     }
 }
 
-/// What became of it, and EXEC if it was one.
-fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> (Outcome, Option<Box<Exec>>) {
+/// What became of it, EXEC if it was one, and what is to wait.
+fn perform(
+    executor: &mut Executor,
+    task: Task,
+    reply: &mut Vec<u8>,
+) -> (Outcome, Option<Box<Exec>>, Option<Queued>) {
     let Task { client, caller, command, words, work, .. } = task;
+    let named = if let Work::Keys { named, .. } = &work { *named } else { 1 };
     let begun = Instant::now();
     let now_ms = executor.node.clock.now_ms();
-    let done = match work {
+    let (outcome, exec) = match work {
         Work::Keys { named, limits, why, load, watching } => {
             hints::load_keys(&executor.node, command.spec, caller.db, load.view());
             let (db, located) = (caller.db, Located::default());
             let call = Call { command, named, words: words.view(), db, located };
             let calls = std::iter::once(call);
-            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, now_ms, limits };
+            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits };
             (executor.run(&unit, On::Worker(why), reply), None)
         }
         Work::Exec { mut exec, limits, why, watching } => {
             let mut replies = Vec::new();
             let outcome = {
                 let calls = exec.calls();
-                let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, now_ms, limits };
+                let unit =
+                    Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits };
                 executor.run(&unit, On::Worker(why), &mut replies)
             };
             exec.replies = replies;
@@ -158,5 +191,6 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> (Outcome
     let nanos = begun.elapsed().as_nanos() as u64;
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
     stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
-    done
+    let Outcome::Park(_) = outcome else { return (outcome, exec, None) };
+    (outcome, exec, Some(Queued { command, named, words, db: caller.db }))
 }

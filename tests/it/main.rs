@@ -15,6 +15,7 @@
 
 mod backup;
 mod bits;
+mod blocking;
 mod check;
 mod churn;
 mod cluster;

@@ -278,16 +278,20 @@ fn on_or_off(args: &mut Args<'_>) -> Result<bool> {
 }
 
 /// No command of this server blocks on a key yet, so nobody is there to be unblocked.
-fn unblock(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+fn unblock(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.left() > 2 {
         return Err(super::subcommand_syntax("CLIENT", args).into());
     }
     let id = args.next()?;
-    if !args.is_empty() && !args.keyword("timeout") && !args.keyword("error") {
-        return Err(Error::reply("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR").into());
-    }
-    number::parse_i64(id).ok_or(Error::NotInteger)?;
-    Ok(Reply::Integer(0).into())
+    let with_error = match args.is_empty() {
+        true => false,
+        false if args.keyword("timeout") => false,
+        false if args.keyword("error") => true,
+        false => return Err(Error::reply("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR").into()),
+    };
+    let id = number::parse_i64(id).ok_or(Error::NotInteger)?;
+    let is_unblocked = u64::try_from(id).is_ok_and(|id| cx.node.unblock(id, with_error));
+    Ok(Reply::Integer(i64::from(is_unblocked)).into())
 }
 
 fn tracking(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {

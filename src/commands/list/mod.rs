@@ -1,12 +1,13 @@
 //! Lists: the table, and the commands on both ends and on elements by their indexes.
 
+mod blocking;
 mod search;
 mod transfer;
 
 use std::ops::ControlFlow;
 
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, Spec, read, write};
+use crate::dispatch::spec::{Arity, ElementHint, Flags, Group, KeyFlags, Keys, Spec, WriteFn, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Event, ReadCx, View, WriteCx};
 use crate::number;
@@ -22,7 +23,38 @@ const TAKE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE);
 const PUSH_COST: &str = "O(N) where N is the number of elements that are added.";
 const POP_COST: &str = "O(N) where N is the number of elements that are returned.";
 
+const fn blocks(name: &'static str, arity: Arity, keys: Keys, run: WriteFn) -> Spec {
+    write(name, arity, keys, run).group(Group::List).flags(Flags::BLOCKING)
+}
+
 pub const COMMANDS: &[Spec] = &[
+    blocks("blmove", Arity::Exactly(6), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), blocking::blmove)
+        .denyoom()
+        .flags(Flags::NOSCRIPT)
+        .since("6.2.0")
+        .complexity("O(1)")
+        .summary("As LMOVE; waits for an element where there is none."),
+    blocks("blmpop", Arity::AtLeast(5), Keys::counted(2, TAKE), blocking::blmpop)
+        .since("7.0.0")
+        .complexity("O(N+M) where N is the number of keys and M the number of elements that are returned.")
+        .summary("As LMPOP; waits for a list where there is none."),
+    blocks("blpop", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), blocking::blpop)
+        .flags(Flags::NOSCRIPT)
+        .since("2.0.0")
+        .complexity("O(N) where N is the number of keys.")
+        .summary("Takes the first element of the first list that there is; waits where there is none."),
+    blocks("brpop", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), blocking::brpop)
+        .flags(Flags::NOSCRIPT)
+        .since("2.0.0")
+        .complexity("O(N) where N is the number of keys.")
+        .summary("Takes the last element of the first list that there is; waits where there is none."),
+    blocks("brpoplpush", Arity::Exactly(4), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), blocking::brpoplpush)
+        .denyoom()
+        .flags(Flags::NOSCRIPT)
+        .since("2.2.0")
+        .replaced_by("6.2.0", "`BLMOVE` with the `RIGHT` and `LEFT` arguments")
+        .complexity("O(1)")
+        .summary("As RPOPLPUSH; waits for an element where there is none."),
     read("lindex", Arity::Exactly(3), Keys::at(1, READ), lindex)
         .group(Group::List)
         .since("1.0.0")

@@ -18,7 +18,7 @@ pub fn rpoplpush(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     transfer(cx, (from, End::Right), (to, End::Left))
 }
 
-fn transfer(cx: &mut WriteCx<'_>, from: (&[u8], End), to: (&[u8], End)) -> Result<Reply> {
+pub fn transfer(cx: &mut WriteCx<'_>, from: (&[u8], End), to: (&[u8], End)) -> Result<Reply> {
     let Some(mut source) = List::open(cx, from.0)? else { return Ok(Reply::Nil) };
     if from.0 == to.0 {
         let Some(value) = source.pop(cx, from.1)? else { return Ok(Reply::Nil) };
@@ -39,26 +39,51 @@ fn transfer(cx: &mut WriteCx<'_>, from: (&[u8], End), to: (&[u8], End)) -> Resul
     Ok(Reply::span(value))
 }
 
-pub fn lmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
-    let number_of_keys = at_least(args.next()?, 1, "ERR numkeys should be greater than 0")?;
-    let mut options = args;
-    for _ in 0..number_of_keys.min(args.left() as u64) {
-        options.next()?;
-    }
-    let end = end(&mut options)?;
-    let mut count = None;
-    while !options.is_empty() {
-        if count.is_some() || options.left() < 2 || !options.keyword("COUNT") {
-            return Err(Error::Syntax.into());
+pub fn lmpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    let taken = MultiPop::read(args)?.run(cx, &mut |_, found| found)?;
+    Ok(taken.unwrap_or(Reply::NilArray))
+}
+
+/// What LMPOP asks for.
+pub struct MultiPop<'a> {
+    keys: Args<'a>,
+    number_of_keys: u64,
+    end: End,
+    count: u64,
+}
+
+impl<'a> MultiPop<'a> {
+    pub fn read(mut args: Args<'a>) -> Result<MultiPop<'a>> {
+        let number_of_keys = at_least(args.next()?, 1, "ERR numkeys should be greater than 0")?;
+        let mut options = args;
+        for _ in 0..number_of_keys.min(args.left() as u64) {
+            options.next()?;
         }
-        count = Some(at_least(options.next()?, 1, "ERR count should be greater than 0")?);
-    }
-    for key in args.rest().take(number_of_keys as usize) {
-        cx.arena().clear();
-        if let Some(list) = List::open(cx, key)? {
-            let taken = take(cx, list, end, count.unwrap_or(1))?;
-            return Ok(Reply::Array(vec![Reply::bulk(key), taken]));
+        let end = end(&mut options)?;
+        let mut count = None;
+        while !options.is_empty() {
+            if count.is_some() || options.left() < 2 || !options.keyword("COUNT") {
+                return Err(Error::Syntax.into());
+            }
+            count = Some(at_least(options.next()?, 1, "ERR count should be greater than 0")?);
         }
+        Ok(MultiPop { keys: args, number_of_keys, end, count: count.unwrap_or(1) })
     }
-    Ok(Reply::NilArray)
+
+    /// None where there is no list. `judge` is shown what was found for each key.
+    pub fn run(
+        self,
+        cx: &mut WriteCx<'_>,
+        judge: &mut dyn FnMut(&mut WriteCx<'_>, Result<Option<List<'a>>>) -> Result<Option<List<'a>>>,
+    ) -> Result<Option<Reply>> {
+        for key in self.keys.rest().take(self.number_of_keys as usize) {
+            cx.arena().clear();
+            let found = List::open(cx, key);
+            if let Some(list) = judge(cx, found)? {
+                let taken = take(cx, list, self.end, self.count)?;
+                return Ok(Some(Reply::Array(vec![Reply::bulk(key), taken])));
+            }
+        }
+        Ok(None)
+    }
 }

@@ -9,7 +9,9 @@ mod remove;
 #[cfg(test)]
 mod tests;
 
-use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write};
+use crate::dispatch::spec::{
+    Arity, ElementHint, Flags, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write,
+};
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::zset::Scored;
 
@@ -54,6 +56,10 @@ const INTER_COST: &str =
     "O(N*K+M*log(M)) where N is the size of the smallest, K the number of keys, M that of the result.";
 const DIFF_COST: &str =
     "O(N*K+M*log(M)) where N is the size of the first, K the number of keys, M that of the result.";
+
+const fn blocks(name: &'static str, arity: Arity, keys: Keys, run: WriteFn) -> Spec {
+    write(name, arity, keys, run).group(Group::SortedSet).flags(Flags::BLOCKING)
+}
 
 pub const COMMANDS: &[Spec] = &[
     changes("zadd", Arity::AtLeast(4), UPDATE, member::zadd)
@@ -109,6 +115,22 @@ pub const COMMANDS: &[Spec] = &[
         .since("2.8.9")
         .complexity(COUNT_COST)
         .summary("Counts the members of a sorted set whose names lie in a range."),
+    blocks("bzmpop", Arity::AtLeast(5), Keys::counted(2, TAKE), pop::bzmpop)
+        .since("7.0.0")
+        .complexity("O(K+M) where K is the number of keys and M the number of members removed.")
+        .summary("As ZMPOP; waits for a sorted set where there is none."),
+    blocks("bzpopmax", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), pop::bzpopmax)
+        .flags(Flags::NOSCRIPT)
+        .fast()
+        .since("5.0.0")
+        .complexity("O(1)")
+        .summary("Removes the member with the greatest score of the first sorted set that there is; waits where there is none."),
+    blocks("bzpopmin", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), pop::bzpopmin)
+        .flags(Flags::NOSCRIPT)
+        .fast()
+        .since("5.0.0")
+        .complexity("O(1)")
+        .summary("Removes the member with the least score of the first sorted set that there is; waits where there is none."),
     write("zmpop", Arity::AtLeast(4), Keys::counted(1, TAKE), pop::zmpop)
         .group(Group::SortedSet)
         .since("7.0.0")

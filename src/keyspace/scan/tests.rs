@@ -47,6 +47,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         limits: &Limits::DEFAULT,
         events: Default::default(),
         random,
+        woken: false,
         cluster_enabled: false,
         sorts_fields: true,
     };

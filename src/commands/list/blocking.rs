@@ -1,0 +1,67 @@
+//! Taking elements from lists, and waiting where there are none.
+
+use super::transfer::{self, MultiPop};
+use super::{end, popped};
+use crate::commands::seconds_ms;
+use crate::dispatch::args::Args;
+use crate::error::{Park, Result, Stop};
+use crate::keyspace::{View as _, WriteCx, sourced};
+use crate::reply::Reply;
+use crate::types::list::{End, List};
+
+pub fn blpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    pop(cx, args, End::Left)
+}
+
+pub fn brpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
+    pop(cx, args, End::Right)
+}
+
+fn pop(cx: &mut WriteCx<'_>, args: Args<'_>, end: End) -> Result<Reply> {
+    let keys = args.left().saturating_sub(1);
+    let timeout_ms = seconds_ms(args.peek_at(keys).unwrap_or_default())?;
+    for key in args.rest().take(keys) {
+        cx.arena().clear();
+        let found = List::open(cx, key);
+        if let Some(mut list) = sourced(cx, found)? {
+            let value = list.pop(cx, end)?;
+            list.save(cx)?;
+            cx.notify(popped(end), key);
+            return Ok(Reply::Array(vec![Reply::bulk(key), value.map_or(Reply::Nil, Reply::span)]));
+        }
+    }
+    Err(Stop::Park(Park { timeout_ms, is_array: true }))
+}
+
+pub fn blmove(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (from, to) = (args.key()?, args.key()?);
+    let (from_end, to_end) = (end(&mut args)?, end(&mut args)?);
+    let timeout_ms = seconds_ms(args.next()?)?;
+    transfer_or_park(cx, (from, from_end), (to, to_end), timeout_ms)
+}
+
+pub fn brpoplpush(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (from, to) = (args.key()?, args.key()?);
+    let timeout_ms = seconds_ms(args.next()?)?;
+    transfer_or_park(cx, (from, End::Right), (to, End::Left), timeout_ms)
+}
+
+fn transfer_or_park(
+    cx: &mut WriteCx<'_>,
+    from: (&[u8], End),
+    to: (&[u8], End),
+    timeout_ms: u64,
+) -> Result<Reply> {
+    let found = List::open(cx, from.0).map(|list| list.map(|_| ()));
+    match sourced(cx, found)? {
+        Some(()) => transfer::transfer(cx, from, to),
+        None => Err(Stop::Park(Park { timeout_ms, is_array: false })),
+    }
+}
+
+pub fn blmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let timeout_ms = seconds_ms(args.next()?)?;
+    let request = MultiPop::read(args)?;
+    let taken = request.run(cx, &mut |cx, found| sourced(cx, found))?;
+    taken.ok_or(Stop::Park(Park { timeout_ms, is_array: true }))
+}

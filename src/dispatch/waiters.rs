@@ -1,0 +1,186 @@
+//! Blocking commands that found nothing: who waits for which keys, in the order in which they came.
+//!
+//! A commit that changes a key for which somebody waits runs the commands of the waiters anew, one after the other, as long as
+//! they find something. Whoever runs a waiter's command has taken it first, so that it is never run twice at a time; a change
+//! that comes meanwhile makes it run once more. A waiter holds no thread and no lock.
+
+use std::collections::BTreeMap;
+use std::hash::RandomState;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+
+use super::caller::Caller;
+use super::multi::Queued;
+use super::watches::WatchedKey;
+use crate::error::Error;
+use crate::keyspace::Limits;
+use crate::node::Node;
+use crate::reply::Reply;
+
+/// Waits, and may be taken.
+const WAITING: u8 = 0;
+/// Somebody runs its command.
+const TAKEN: u8 = 1;
+/// And has to run it again: a key was changed meanwhile.
+const AGAIN: u8 = 2;
+/// It has its reply, or is gone.
+const DONE: u8 = 3;
+
+/// A client that waits in a blocking command.
+pub struct Waiter {
+    pub queued: Queued,
+    pub caller: Caller,
+    pub limits: Limits,
+    /// The I/O thread that has its connection, and its place there.
+    pub thread: usize,
+    pub place: usize,
+    state: AtomicU8,
+}
+
+#[derive(Default)]
+pub struct Waiters {
+    count: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    by_key: HashMap<WatchedKey, BTreeMap<u64, Arc<Waiter>>, RandomState>,
+    /// And where each is to be found.
+    by_client: HashMap<u64, (u64, Arc<Waiter>), RandomState>,
+}
+
+impl Waiter {
+    pub fn new(queued: Queued, caller: Caller, limits: Limits, (thread, place): (usize, usize)) -> Waiter {
+        // Whoever makes it looks once more before it waits.
+        Waiter { queued, caller, limits, thread, place, state: AtomicU8::new(TAKEN) }
+    }
+
+    fn exchange(&self, from: u8, to: u8) -> bool {
+        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Takes it to run its command. If somebody else has, that one will run it again.
+    pub fn take(&self) -> bool {
+        loop {
+            match self.state.load(Ordering::Acquire) {
+                WAITING if self.exchange(WAITING, TAKEN) => return true,
+                TAKEN if self.exchange(TAKEN, AGAIN) => return false,
+                AGAIN | DONE => return false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Its command found nothing: it waits again. False if it has to be run once more.
+    pub fn release(&self) -> bool {
+        self.exchange(TAKEN, WAITING) || {
+            self.state.store(TAKEN, Ordering::Release);
+            false
+        }
+    }
+
+    fn keys(&self) -> Vec<WatchedKey> {
+        let words = self.queued.words.view();
+        let keys = self.queued.command.spec.keys.positions(words).filter_map(|(at, _)| words.get(at));
+        keys.map(|key| WatchedKey { db: self.queued.db, key: key.into() }).collect()
+    }
+}
+
+impl Node {
+    /// CLIENT UNBLOCK: whether the client was waiting.
+    pub fn unblock(&self, client: u64, with_error: bool) -> bool {
+        let Some(waiter) = self.waiters.of_client(client) else { return false };
+        if !self.waiters.cancel(&waiter) {
+            return false;
+        }
+        let mut reply = Vec::new();
+        match with_error {
+            true => {
+                let error = Error::reply("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+                tarn_resp::encode::error_bytes(&mut reply, &error.wire());
+            }
+            false => Reply::NilArray.write(waiter.caller.protocol, &[], &mut reply),
+        }
+        if let Some(post) = self.post() {
+            post.served(&waiter, reply);
+        }
+        true
+    }
+}
+
+impl Waiters {
+    /// Whether anybody waits.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.count.load(Ordering::Acquire) != 0
+    }
+
+    /// It waits from now on, but is taken.
+    pub fn add(&self, waiter: Waiter) -> Arc<Waiter> {
+        let waiter = Arc::new(waiter);
+        let mut state = self.state.lock();
+        let number = state.next;
+        state.next += 1;
+        for key in waiter.keys() {
+            state.by_key.entry(key).or_default().insert(number, Arc::clone(&waiter));
+        }
+        state.by_client.insert(waiter.caller.client, (number, Arc::clone(&waiter)));
+        self.count.fetch_add(1, Ordering::AcqRel);
+        waiter
+    }
+
+    /// It has its reply.
+    pub fn finish(&self, waiter: &Waiter) {
+        waiter.state.store(DONE, Ordering::Release);
+        self.forget(waiter);
+    }
+
+    /// Ends the wait from outside. False if somebody runs its command, or it has its reply already.
+    pub fn cancel(&self, waiter: &Waiter) -> bool {
+        let is_cancelled = waiter.exchange(WAITING, DONE);
+        if is_cancelled {
+            self.forget(waiter);
+        }
+        is_cancelled
+    }
+
+    fn forget(&self, waiter: &Waiter) {
+        let mut state = self.state.lock();
+        let Some((number, _)) = state.by_client.remove(&waiter.caller.client) else { return };
+        for key in waiter.keys() {
+            if let Some(waiters) = state.by_key.get_mut(&key) {
+                waiters.remove(&number);
+                if waiters.is_empty() {
+                    state.by_key.remove(&key);
+                }
+            }
+        }
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub fn is_awaited(&self, key: &WatchedKey) -> bool {
+        self.state.lock().by_key.contains_key(key)
+    }
+
+    /// The keys of a database for which somebody waits.
+    pub fn keys_of(&self, db: u16) -> Vec<WatchedKey> {
+        self.state.lock().by_key.keys().filter(|key| key.db == db).cloned().collect()
+    }
+
+    /// Who has waited longest for a key, behind the one with this number.
+    pub fn next(&self, key: &WatchedKey, behind: Option<u64>) -> Option<(u64, Arc<Waiter>)> {
+        let state = self.state.lock();
+        let first = behind.map_or(0, |number| number + 1);
+        let (number, waiter) = state.by_key.get(key)?.range(first..).next()?;
+        Some((*number, Arc::clone(waiter)))
+    }
+
+    pub fn of_client(&self, client: u64) -> Option<Arc<Waiter>> {
+        self.state.lock().by_client.get(&client).map(|(_, waiter)| Arc::clone(waiter))
+    }
+}

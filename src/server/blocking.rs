@@ -1,0 +1,103 @@
+//! Connections that wait in a blocking command: how a wait begins, and the ways in which it ends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::connection::{Connection, State};
+use super::io_thread::IoThread;
+use super::pipeline::{Flow, apply_reply_mode};
+use crate::clients::flag;
+use crate::dispatch::executor::On;
+use crate::dispatch::multi::Queued;
+use crate::dispatch::unit::{Atomic, Outcome, Unit, Why};
+use crate::dispatch::waiters::Waiter;
+use crate::dispatch::watches::Watching;
+use crate::error::Park;
+use crate::reply::Reply;
+
+/// How long a wait whose time is over is left to whoever runs its command at this moment.
+const TAKEN: Duration = Duration::from_millis(1);
+
+impl IoThread {
+    /// A blocking command found nothing. It waits, after one more look: something may have come before it was known to wait.
+    pub(super) fn park(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        queued: Queued,
+        park: Park,
+    ) -> Flow {
+        let (caller, limits) = (connection.session.caller(), self.config.limits());
+        let waiter = self.node.waiters.add(Waiter::new(queued, caller, limits, (self.index, place)));
+        loop {
+            let unit = Unit {
+                caller,
+                calls: std::iter::once(waiter.queued.call()),
+                atomic: Atomic::Yes,
+                watching: Watching::No,
+                woken: true,
+                now_ms: self.pipeline.now_ms,
+                limits,
+            };
+            match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
+                Outcome::Park(_) if waiter.release() => break,
+                Outcome::Park(_) => {}
+                Outcome::Move(why) => {
+                    self.serve_on_worker(&waiter, why);
+                    break;
+                }
+                Outcome::Replied { wrote } => {
+                    self.node.waiters.finish(&waiter);
+                    self.pipeline.set_wrote(wrote);
+                    return Flow::Next;
+                }
+                Outcome::Aborted => return Flow::Next,
+            }
+        }
+        let wait = (park.timeout_ms != 0).then(|| Duration::from_millis(park.timeout_ms));
+        // What is too far away to be told is for ever.
+        let until = wait.and_then(|wait| Instant::now().checked_add(wait));
+        connection.session.client.set_flag(flag::BLOCKED, true);
+        if let Some(until) = until {
+            self.connections.wake_at(until, place, connection.session.client.id);
+        }
+        connection.state = State::Blocked(until, waiter);
+        Flow::Stop
+    }
+
+    /// Runs the command of a waiter on a worker.
+    pub(super) fn serve_on_worker(&mut self, waiter: &Arc<Waiter>, why: Why) {
+        self.workers.serve(Arc::clone(waiter), why);
+    }
+
+    /// A client that waited has its reply.
+    pub(super) fn end_wait(&mut self, place: usize, client: u64, reply: &[u8], wrote: bool) {
+        let Some(connection) = self.connections.of_client(place, client) else { return };
+        if !matches!(connection.state, State::Blocked(..)) {
+            return;
+        }
+        connection.state = State::Open;
+        let before = connection.output.len();
+        connection.output.extend_from_slice(reply);
+        apply_reply_mode(connection, before);
+        if wrote && connection.output.len() > before {
+            connection.write_replies.push((before, connection.output.len()));
+        }
+        // The commit may be another thread's, which has not handed it on yet.
+        self.pipeline.wrote |= wrote;
+        self.connections.enqueue(place);
+        self.connections.to_send.push(place);
+    }
+
+    /// The time of a client that waits is over.
+    pub(super) fn time_out(&mut self, place: usize, client: u64, waiter: &Arc<Waiter>) {
+        if !self.node.waiters.cancel(waiter) {
+            // Its reply is on the way, or it will wait again.
+            self.connections.wake_at(Instant::now() + TAKEN, place, client);
+            return;
+        }
+        let mut nil = Vec::new();
+        Reply::NilArray.write(waiter.caller.protocol, &[], &mut nil);
+        self.end_wait(place, client, &nil, false);
+    }
+}

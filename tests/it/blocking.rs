@@ -1,0 +1,287 @@
+//! Commands that wait for a key: BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP, BZPOPMIN, BZPOPMAX, BZMPOP, and CLIENT UNBLOCK.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::check::{check, check3};
+use crate::conn::Conn;
+use crate::harness::{ENGINES, Options, Server, eventually};
+use crate::value::Value;
+
+const WRONG: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+
+#[test]
+fn what_is_there_is_taken_at_once() {
+    check(
+        "RPUSH l 1 2 3 4 5 6 | BLPOP x l 0 | BRPOP l y 0 | BLMOVE l m LEFT RIGHT 0 | BRPOPLPUSH l m 0 | BLMPOP 0 2 x l LEFT COUNT 10 | LRANGE m 0 -1",
+        r#":6 | ["l" "1"] | ["l" "6"] | "2" | "5" | ["l" ["3" "4"]] | ["5" "2"]"#,
+    );
+    check3(
+        "ZADD z 1 a 2 b 3 c 4 d | BZPOPMIN x z 0 | BZPOPMAX z 0 | BZMPOP 0 2 x z MIN COUNT 5 | EXISTS z",
+        r#":4 | ["z" "a" "1"] | ["z" "d" "4"] | ["z" [["b" "2"] ["c" "3"]]] | :0"#,
+        r#":4 | ["z" "a" ,1] | ["z" "d" ,4] | ["z" [["b" ,2] ["c" ,3]]] | :0"#,
+    );
+    check("RPUSH l a b | BLMOVE l l LEFT RIGHT 0 | LRANGE l 0 -1", r#":2 | "a" | ["b" "a"]"#);
+}
+
+#[test]
+fn what_is_wrong_is_refused_at_once() {
+    check(
+        "BLPOP | BLPOP a",
+        "-ERR wrong number of arguments for 'blpop' command | -ERR wrong number of arguments for 'blpop' command",
+    );
+    for command in
+        ["BLPOP a", "BRPOP a", "BLMOVE a b LEFT LEFT", "BRPOPLPUSH a b", "BZPOPMIN a", "BZPOPMAX a"]
+    {
+        check(&format!("{command} x"), "-ERR timeout is not a float or out of range");
+        check(&format!("{command} -1"), "-ERR timeout is negative");
+        check(&format!("{command} 1e17"), "-ERR timeout is negative");
+    }
+    check(
+        "BLMPOP x 1 a LEFT | BLMPOP -1 1 a LEFT",
+        "-ERR timeout is not a float or out of range | -ERR timeout is negative",
+    );
+    check(
+        "BLMPOP 0 0 a LEFT | BLMPOP 0 1 a X | BLMPOP 0 1 a LEFT COUNT 0",
+        "-ERR numkeys should be greater than 0 | -ERR syntax error | -ERR count should be greater than 0",
+    );
+    check(
+        "BZMPOP 0 0 a MIN | BZMPOP 0 1 a X | BZMPOP 0 1 a MIN COUNT 0",
+        "-ERR numkeys should be greater than 0 | -ERR syntax error | -ERR count should be greater than 0",
+    );
+    check("BLMOVE a b LEFT X 0", "-ERR syntax error");
+    check(
+        "SET s x | BLPOP s 0 | BLPOP a s 0 | BLMOVE s b LEFT LEFT 0 | BZPOPMIN s 0 | BLMPOP 0 1 s LEFT",
+        &format!("+OK | {WRONG} | {WRONG} | {WRONG} | {WRONG} | {WRONG}"),
+    );
+    check(
+        "SET s x | RPUSH l a | BLMOVE l s LEFT LEFT 0 | LRANGE l 0 -1",
+        &format!("+OK | :1 | {WRONG} | [\"a\"]"),
+    );
+}
+
+#[test]
+fn time_passes() {
+    for command in [
+        "BLPOP a 0.01",
+        "BRPOP a b 0.01",
+        "BLMOVE a b LEFT LEFT 0.01",
+        "BRPOPLPUSH a b 0.01",
+        "BLMPOP 0.01 1 a LEFT",
+        "BZPOPMIN a 0.01",
+        "BZPOPMAX a 0.001",
+        "BZMPOP 0.01 1 a MIN",
+    ] {
+        check(&format!("{command} | PING"), "nil[] | +PONG");
+    }
+    check("SET s x | BLMOVE a s LEFT LEFT 0.01", "+OK | nil[]");
+}
+
+#[test]
+fn nothing_waits_inside_of_a_transaction() {
+    check(
+        "MULTI | BLPOP a 0 | BLMOVE a b LEFT LEFT 0 | BRPOPLPUSH a b 0 | BLMPOP 0 1 a LEFT | BZPOPMIN a 0 | BZMPOP 0 1 a MIN | RPUSH a x | BLPOP a 0 | EXEC",
+        "+OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | [nil[] nil nil nil[] nil[] nil[] :1 [\"a\" \"x\"]]",
+    );
+}
+
+#[test]
+fn whoever_waits_is_served() {
+    for (wait, push, reply) in [
+        ("BLPOP k 0", "RPUSH k a b", "[\"k\" \"a\"]"),
+        ("BRPOP x k 0", "RPUSH k a b", "[\"k\" \"b\"]"),
+        ("BLMOVE k d LEFT RIGHT 0", "LPUSH k a", "\"a\""),
+        ("BRPOPLPUSH k d 0", "LPUSH k a", "\"a\""),
+        ("BLMPOP 0 2 x k RIGHT COUNT 2", "RPUSH k a b c", "[\"k\" [\"c\" \"b\"]]"),
+        ("BLPOP k 0", "SORT nothing STORE k | @c RPUSH k a", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "RPUSH other a | @c RENAME other k", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "RPUSH other a | @c COPY other k", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "RPUSH other a | @c LMOVE other k LEFT LEFT", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "SELECT 1 | @c RPUSH k a | @c MOVE k 0", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "SELECT 1 | @c RPUSH k a | @c SWAPDB 0 1", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "MULTI | @c RPUSH k a | @c LPUSH k b | @c EXEC", "[\"k\" \"b\"]"),
+        ("BLPOP k 0", "SET k x | @c DEL k | @c RPUSH k a", "[\"k\" \"a\"]"),
+        ("BLPOP k 0", "ZADD k 1 m | @c DEL k | @c RPUSH k a", "[\"k\" \"a\"]"),
+    ] {
+        let replies = "... | ".repeat(push.matches(" | ").count() + 1);
+        check(
+            &format!("@b {wait} | @c {push} | @b !recv | @b PING"),
+            &format!("none | {replies}{reply} | +PONG"),
+        );
+    }
+    check3(
+        "@b BZPOPMIN k 0 | ZADD k 2 b 1 a | @b !recv",
+        "none | :2 | [\"k\" \"a\" \"1\"]",
+        "none | :2 | [\"k\" \"a\" ,1]",
+    );
+    check3(
+        "@b BZMPOP 0 1 k MAX COUNT 2 | ZADD k 2 b 1 a | @b !recv",
+        "none | :2 | [\"k\" [[\"b\" \"2\"] [\"a\" \"1\"]]]",
+        "none | :2 | [\"k\" [[\"b\" ,2] [\"a\" ,1]]]",
+    );
+    check(
+        "SET s x | @b BLMOVE k s LEFT LEFT 0 | RPUSH k a | @b !recv | LRANGE k 0 -1",
+        &format!("+OK | none | :1 | {WRONG} | [\"a\"]"),
+    );
+}
+
+/// Until so many clients wait.
+fn wait_for_blocked(conn: &mut Conn, count: usize) {
+    eventually("clients wait", || {
+        let info = conn.call(&["INFO", "clients"]);
+        let text = info.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).unwrap_or_default();
+        text.contains(&format!("blocked_clients:{count}\r\n"))
+    });
+}
+
+fn bulk(text: &str) -> Value {
+    Value::Bulk(text.as_bytes().to_vec())
+}
+
+#[test]
+fn who_has_waited_longest_is_served_first() {
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine).with("io-threads", "2"));
+        let mut conn = server.conn();
+        let mut waiting = Vec::new();
+        for n in 0..5 {
+            let mut waiter = server.conn();
+            waiter.send(&["BLPOP", "k", "other", "0"]);
+            wait_for_blocked(&mut conn, n + 1);
+            waiting.push(waiter);
+        }
+        // One element for one, and those that came first first; a pop behind the push finds nothing.
+        let replies =
+            conn.call_all(&[vec!["RPUSH", "k", "a", "b"], vec!["LPOP", "k"], vec!["RPUSH", "other", "c"]]);
+        assert_eq!(replies[..2], [Value::Int(2), Value::NilBulk], "{}", engine.name());
+        for (waiter, (key, value)) in waiting.iter_mut().zip([("k", "a"), ("k", "b"), ("other", "c")]) {
+            assert_eq!(waiter.recv(), Value::Array(vec![bulk(key), bulk(value)]));
+        }
+        wait_for_blocked(&mut conn, 2);
+        // Who leaves takes nothing.
+        let mut waiting = waiting.split_off(3);
+        drop(waiting.remove(0));
+        wait_for_blocked(&mut conn, 1);
+        conn.call(&["LPUSH", "k", "d"]);
+        assert_eq!(waiting[0].recv(), Value::Array(vec![bulk("k"), bulk("d")]));
+        assert_eq!(conn.call(&["EXISTS", "k"]), Value::Int(0));
+    }
+}
+
+#[test]
+fn commands_behind_a_blocking_one_wait_with_it() {
+    let server = Server::start(Options::new(ENGINES[0]));
+    let (mut conn, mut waiter) = (server.conn(), server.conn());
+    waiter.send_raw(b"BLPOP k 0\r\nPING\r\nRPUSH l x\r\nBLPOP l 0\r\n");
+    wait_for_blocked(&mut conn, 1);
+    assert_eq!(conn.call(&["EXISTS", "l"]), Value::Int(0));
+    conn.call(&["RPUSH", "k", "a"]);
+    assert_eq!(waiter.recv(), Value::Array(vec![bulk("k"), bulk("a")]));
+    assert_eq!(waiter.recv(), Value::Simple(b"PONG".to_vec()));
+    assert_eq!(waiter.recv(), Value::Int(1));
+    assert_eq!(waiter.recv(), Value::Array(vec![bulk("l"), bulk("x")]));
+}
+
+#[test]
+fn a_wait_can_be_ended_from_outside() {
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine));
+        let (mut conn, mut waiter) = (server.conn(), server.conn());
+        let Value::Int(id) = waiter.call(&["CLIENT", "ID"]) else { panic!("an id") };
+        let id = id.to_string();
+        assert_eq!(conn.call(&["CLIENT", "UNBLOCK", &id]), Value::Int(0));
+        for (reason, reply) in [
+            (&[][..], Value::NilArray),
+            (&["TIMEOUT"], Value::NilArray),
+            (&["ERROR"], Value::Error(b"UNBLOCKED client unblocked via CLIENT UNBLOCK".to_vec())),
+        ] {
+            waiter.send(&["BZPOPMIN", "k", "0"]);
+            wait_for_blocked(&mut conn, 1);
+            let words: Vec<&str> =
+                ["CLIENT", "UNBLOCK", &id].into_iter().chain(reason.iter().copied()).collect();
+            assert_eq!(conn.call(&words), Value::Int(1));
+            assert_eq!(waiter.recv(), reply);
+            wait_for_blocked(&mut conn, 0);
+        }
+        waiter.send(&["BLPOP", "k", "0"]);
+        wait_for_blocked(&mut conn, 1);
+        conn.call(&["CLIENT", "KILL", "ID", &id]);
+        wait_for_blocked(&mut conn, 0);
+    }
+}
+
+/// Every element reaches exactly one of those who wait for it, whichever threads they are on.
+#[test]
+fn nothing_is_lost_or_taken_twice() {
+    const CLIENTS: usize = 24;
+    const ELEMENTS: usize = 1_200;
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine).with("io-threads", "2"));
+        let left = AtomicUsize::new(ELEMENTS);
+        let mut taken: Vec<String> = Vec::new();
+        std::thread::scope(|threads| {
+            let waiting: Vec<_> = (0..CLIENTS)
+                .map(|client| {
+                    let (server, left) = (&server, &left);
+                    threads.spawn(move || {
+                        let mut conn = server.conn();
+                        let mut taken = Vec::new();
+                        loop {
+                            let words: &[&str] = match client % 3 {
+                                0 => &["BLPOP", "a", "b", "0"],
+                                1 => &["BRPOP", "b", "a", "0"],
+                                _ => &["BLMPOP", "0", "2", "a", "b", "LEFT", "COUNT", "3"],
+                            };
+                            let Value::Array(items) = conn.call(words) else { panic!("an element") };
+                            let values = match &items[1] {
+                                Value::Array(values) => values.clone(),
+                                value => vec![value.clone()],
+                            };
+                            for value in values {
+                                let text = String::from_utf8(value.bytes().unwrap().to_vec()).unwrap();
+                                if text == "end" {
+                                    return taken;
+                                }
+                                left.fetch_sub(1, Ordering::Relaxed);
+                                taken.push(text);
+                            }
+                        }
+                    })
+                })
+                .collect();
+            let pushing: Vec<_> = (0..3)
+                .map(|pusher| {
+                    let server = &server;
+                    threads.spawn(move || {
+                        let mut conn = server.conn();
+                        for n in 0..ELEMENTS / 3 {
+                            let (key, value) = (if n % 2 == 0 { "a" } else { "b" }, format!("{pusher}-{n}"));
+                            match n % 5 {
+                                0 => drop(conn.call_all(&[
+                                    vec!["MULTI"],
+                                    vec!["RPUSH", key, &value],
+                                    vec!["EXEC"],
+                                ])),
+                                _ => drop(conn.call(&["RPUSH", key, &value])),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            pushing.into_iter().for_each(|pusher| pusher.join().unwrap());
+            eventually("everything is taken", || left.load(Ordering::Relaxed) == 0);
+            let mut conn = server.conn();
+            // One for each: BLMPOP takes up to three of them at a time.
+            let mut waiting = waiting;
+            while !waiting.is_empty() {
+                conn.call(&["RPUSH", "a", "end"]);
+                let (done, rest): (Vec<_>, Vec<_>) =
+                    waiting.into_iter().partition(|thread| thread.is_finished());
+                done.into_iter().for_each(|thread| taken.extend(thread.join().unwrap()));
+                waiting = rest;
+            }
+        });
+        let distinct: BTreeSet<&String> = taken.iter().collect();
+        assert_eq!((taken.len(), distinct.len()), (ELEMENTS, ELEMENTS), "{}", engine.name());
+    }
+}
