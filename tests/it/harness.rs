@@ -90,6 +90,20 @@ impl Server {
         server
     }
 
+    /// As [`Server::start_on_copy`], where the start may be refused: then how it ended and what it wrote.
+    pub fn try_start_on_copy(options: Options, from: &Path) -> Result<Server, (ExitStatus, String)> {
+        let mut server = Server::prepare(options);
+        copy_files(from, &server.dir());
+        server.port = free_port();
+        let log = File::create(server.log_path()).unwrap();
+        let command = command(&server.options, server.port, &server.dir(), log);
+        server.child = Some(spawn(command).expect("the server's program starts"));
+        match server.wait_ready() {
+            Ok(()) => Ok(server),
+            Err(status) => Err((status, server.log())),
+        }
+    }
+
     fn prepare(options: Options) -> Server {
         let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
         fs::create_dir(dir.path().join("data")).unwrap();

@@ -24,6 +24,7 @@ mod conn;
 mod connection;
 mod counter;
 mod crash;
+mod damage;
 mod diff;
 mod exhash;
 mod expire;

@@ -71,7 +71,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Storage, "recover-truncate-log", Kind::Bool, "no")
         .field(at!(recover_truncate_log))
         .at_start()
-        .help("Starts although the log is damaged before its end, and drops everything behind the damage. For one start, after a backup."),
+        .help("Starts although the log or the marks are damaged or missing, or the sorted data went back in time; sets aside what follows the damage. For one start, after a backup."),
     Opt::new(Storage, "dbfilename", Kind::FileName, "backup")
         .field(at!(dbfilename))
         .protected()

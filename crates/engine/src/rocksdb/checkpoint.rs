@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::Inner;
 use super::files::io_error;
+use super::log::marks::Marks;
 use super::open;
 use crate::{Error, Range, Result, Space};
 
@@ -41,13 +42,15 @@ impl Inner {
     }
 
     fn fill_checkpoint(&self, dir: &Path) -> Result<()> {
-        {
+        let applied = {
             // Between two units the sorted data alone is a state that was committed; within one it is not.
             let _turn = self.write_back_turn.lock();
             self.store.checkpoint(&open::sorted_dir(dir))?;
-        }
+            self.store.applied()?
+        };
         let log_dir = open::log_dir(dir);
         fs::create_dir(&log_dir).map_err(|error| io_error("creating", &log_dir, &error))?;
+        Marks::without_log(applied.lsn).write(&*self.files, dir)?;
         open::write_format(&*self.files, dir)
     }
 

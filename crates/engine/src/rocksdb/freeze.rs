@@ -42,6 +42,12 @@ pub struct Unit {
     pub mark: Option<u64>,
 }
 
+impl Unit {
+    pub fn last_segment(&self) -> Option<u64> {
+        self.segments.iter().map(|segment| segment.sequence).max()
+    }
+}
+
 #[derive(Default)]
 pub struct Units {
     /// Sealed sets of the unit that is being filled, oldest first.
@@ -259,6 +265,7 @@ impl Inner {
         // Commits that passed the check before it was closed are complete once the barrier could be blocked.
         drop(self.barrier.block());
         let synced = if self.log.is_stopped() { Err(self.log.stop_reason()) } else { self.log.sync_round() };
+        let synced = synced.and_then(|()| self.log.mark_synced());
         self.end_threads();
         self.store.close();
         synced

@@ -71,7 +71,7 @@ pub struct OpenOptions {
     pub durability: Durability,
     pub memory: MemoryBudget,
     pub filter: Option<Arc<dyn Filter>>,
-    /// Where the log is damaged, throw away the rest of it instead of refusing to open.
+    /// Where the log is damaged or the sorted data went back, set aside what follows instead of refusing to open.
     pub truncate_damaged_log: bool,
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! LOCK      held by the process that has the database open
 //! FORMAT    the version of everything below
+//! MARKS     what log and sorted data are held to
 //! CREATING  there while a new database is being made, and only then
 //! log/      segments
 //! sorted/   RocksDB
@@ -15,6 +16,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -24,7 +26,9 @@ use super::files::{Files, io_error};
 use super::freeze::{Background, Unit, Units, freeze_at};
 use super::groups::Loader;
 use super::hash::Hasher;
+use super::log::marks::{Marks, MarksFile, replace};
 use super::log::record::Row;
+use super::log::replay::{OVERRIDE, Replay};
 use super::log::segment::Segment;
 use super::log::{Log, Resume, replay};
 use super::shard::Shards;
@@ -36,7 +40,11 @@ use super::{Inner, OpenOptions, RocksEngine};
 use crate::{Error, Groups, Result, Space, SpaceDef};
 
 /// Of the whole directory. A newer one is refused.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
+/// The last one without marks.
+const WITHOUT_MARKS: u32 = 1;
+/// A damaged MANIFEST can make RocksDB spin. Reading a long one takes seconds.
+const STORE_PATIENCE: Duration = Duration::from_secs(120);
 const FORMAT_WORDS: &str = "tarn data format ";
 
 pub fn log_dir(dir: &Path) -> PathBuf {
@@ -63,16 +71,35 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
     let dir = options.dir.clone();
     fs::create_dir_all(&dir).map_err(|error| io_error("creating", &dir, &error))?;
     let lock = lock(&dir)?;
-    let is_new = check_format(&*files, &dir)?;
+    let format = check_format(&*files, &dir)?;
+    let is_new = format.is_none();
+    let anyway = options.truncate_damaged_log;
+    if !is_new && !log_dir(&dir).exists() {
+        refuse(anyway, &log_dir(&dir), "it is missing".to_owned())?;
+    }
+    let left = match format {
+        None | Some(WITHOUT_MARKS) => None,
+        Some(_) => match Marks::read(&*files, &dir) {
+            Ok(marks) => Some(marks),
+            Err(Error::Corrupt { file, reason }) => refuse(anyway, &file, reason).map(|()| None)?,
+            Err(error) => return Err(error),
+        },
+    };
     for part in [log_dir(&dir), sorted_dir(&dir)] {
         fs::create_dir_all(&part).map_err(|error| io_error("creating", &part, &error))?;
     }
     empty_ingest_dir(&dir)?;
-
     let filter = FilterContext::new(options.spaces, options.filter);
-    let store =
-        Store::open(&sorted_dir(&dir), options.spaces, options.memory.block_cache_bytes, is_new, filter)?;
+    let (spaces, block_cache, sorted) = (options.spaces, options.memory.block_cache_bytes, sorted_dir(&dir));
+    let store = within(STORE_PATIENCE, &sorted_dir(&dir), move || {
+        if let Some(left) = left {
+            check_sorted(&sorted, left, anyway)?;
+        }
+        Store::open(&sorted, spaces, block_cache, is_new, filter)
+    })?;
     let applied = store.applied()?;
+    let marks = left.unwrap_or(Marks::without_log(applied.lsn));
+    let marks = Arc::new(MarksFile::new(files.clone(), &dir, marks));
     let hasher = Hasher::new();
     let shards = Shards::new();
     shards.budget.set_limit(options.memory.row_cache_bytes);
@@ -84,6 +111,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         shards: &shards,
         spaces: options.spaces,
         steps: &steps,
+        marks: &marks,
         freeze_at: freeze_at(options.memory.dirty_bytes),
         queue_bytes: options.memory.dirty_bytes / 2,
         queue: VecDeque::new(),
@@ -92,29 +120,33 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         segments: Vec::new(),
         bytes: 0,
     };
-    let replayed =
-        replay::replay(&*files, &log_dir(&dir), applied, options.truncate_damaged_log, &mut recovery)?;
+    let log_dir = log_dir(&dir);
+    let replay = Replay { files: &*files, dir: &log_dir, applied, left, marks: &marks, start_anyway: anyway };
+    let replayed = replay.run(&mut recovery)?;
     let Recovery { segments, bytes, queue, queued_bytes, last_number, .. } = recovery;
     let done_number = last_number - queue.len() as u64;
-    if is_new {
-        write_format(&*files, &dir)?;
-        let marker = creating_file(&dir);
-        files.remove(&marker).map_err(|error| io_error("removing", &marker, &error))?;
-    }
     let log = Log::new(
         files.clone(),
-        &log_dir(&dir),
+        &log_dir,
         options.durability,
         Resume {
             position: replayed.end.position,
             next_lsn: replayed.end.lsn + 1,
             next_sequence: replayed.next_sequence,
+            marks,
             unit: segments,
             queued: queue.iter().flat_map(|unit| &unit.segments).cloned().collect(),
         },
     );
     // The first commit finds its segment there.
     log.prepare_segment()?;
+    if format != Some(FORMAT_VERSION) {
+        write_format(&*files, &dir)?;
+    }
+    if is_new {
+        let marker = creating_file(&dir);
+        files.remove(&marker).map_err(|error| io_error("removing", &marker, &error))?;
+    }
     store.enable_filter();
 
     let inner = Arc::new(Inner {
@@ -167,8 +199,60 @@ fn lock(dir: &Path) -> Result<File> {
     }
 }
 
-/// True when there is no database yet. Anything that is neither a database nor nothing is an error.
-fn check_format(files: &dyn Files, dir: &Path) -> Result<bool> {
+/// Damage, unless the operator said to start in spite of it.
+fn refuse(anyway: bool, file: &Path, reason: String) -> Result<()> {
+    if anyway {
+        tracing::error!(file = %file.display(), reason, "damaged; the start goes on, as the operator asked");
+        return Ok(());
+    }
+    let reason = format!("{reason}. Restore a backup, or {OVERRIDE} and lose what it held");
+    Err(Error::Corrupt { file: file.to_path_buf(), reason })
+}
+
+/// Runs what may never end; then it is given up.
+pub fn within<T: Send + 'static>(
+    patience: Duration,
+    dir: &Path,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (done, outcome) = std::sync::mpsc::sync_channel(1);
+    std::thread::Builder::new()
+        .name("tarn-open".to_owned())
+        .spawn(move || done.send(work()))
+        .map_err(|error| Error::Io(format!("starting a thread: {error}")))?;
+    outcome.recv_timeout(patience).unwrap_or_else(|_| {
+        let reason = format!("RocksDB does not open it within {} s; restore a backup", patience.as_secs());
+        Err(Error::Corrupt { file: dir.to_path_buf(), reason })
+    })
+}
+
+/// Sorted data that holds less than it did has lost a part of its MANIFEST.
+fn check_sorted(sorted: &Path, left: Marks, anyway: bool) -> Result<()> {
+    let applied = Store::applied_in(sorted)?;
+    if applied.lsn >= left.applied_lsn {
+        return Ok(());
+    }
+    let reason = format!(
+        "it went back in time: it holds the log's records up to {}, and held them up to {}",
+        applied.lsn, left.applied_lsn
+    );
+    refuse(anyway, sorted, reason)?;
+    // Opening it removes files that it does not know any more.
+    let Some(dir) = sorted.parent() else { return Ok(()) };
+    let aside = replay::free_name(dir, "sorted-set-aside");
+    let link = || {
+        fs::create_dir(&aside)?;
+        for entry in fs::read_dir(sorted)? {
+            let entry = entry?;
+            fs::hard_link(entry.path(), aside.join(entry.file_name()))?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    link().map_err(|error| io_error("keeping the old files in", &aside, &error))
+}
+
+/// The format of the database, if there is one yet. Anything that is neither a database nor nothing is an error.
+fn check_format(files: &dyn Files, dir: &Path) -> Result<Option<u32>> {
     let path = format_file(dir);
     if path.exists() {
         let mut text = String::new();
@@ -179,7 +263,7 @@ fn check_format(files: &dyn Files, dir: &Path) -> Result<bool> {
         let version: Option<u32> =
             text.strip_prefix(FORMAT_WORDS).and_then(|rest| rest.trim_end().parse().ok());
         return match version {
-            Some(FORMAT_VERSION) => Ok(false),
+            Some(version @ WITHOUT_MARKS..=FORMAT_VERSION) => Ok(Some(version)),
             Some(version) => Err(Error::Corrupt {
                 file: path,
                 reason: format!(
@@ -204,23 +288,12 @@ fn check_format(files: &dyn Files, dir: &Path) -> Result<bool> {
             .and_then(|()| files.sync_dir(dir))
             .map_err(|error| io_error("creating", &marker, &error))?;
     }
-    Ok(true)
+    Ok(None)
 }
 
 pub fn write_format(files: &dyn Files, dir: &Path) -> Result<()> {
-    let path = format_file(dir);
-    let unfinished = dir.join("FORMAT.unfinished");
-    let write = || {
-        if unfinished.exists() {
-            files.remove(&unfinished)?;
-        }
-        let file = files.create(&unfinished)?;
-        file.append(format!("{FORMAT_WORDS}{FORMAT_VERSION}\n").as_bytes())?;
-        file.sync()?;
-        files.rename(&unfinished, &path)?;
-        files.sync_dir(dir)
-    };
-    write().map_err(|error| io_error("writing", &path, &error))
+    let words = format!("{FORMAT_WORDS}{FORMAT_VERSION}\n");
+    replace(files, dir, &format_file(dir), words.as_bytes())
 }
 
 fn empty_ingest_dir(dir: &Path) -> Result<()> {
@@ -244,6 +317,7 @@ struct Recovery<'r> {
     shards: &'r Shards,
     spaces: &'static [SpaceDef],
     steps: &'r Steps,
+    marks: &'r MarksFile,
     freeze_at: usize,
     /// What may wait for write-back.
     queue_bytes: usize,
@@ -293,6 +367,7 @@ impl Recovery<'_> {
     fn write_back(&mut self, unit: &Unit) -> Result<()> {
         let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store, &Abandoned::default());
         write_unit(self.store, &ingest_dir(self.dir), &sorted, unit, self.steps)?;
+        self.marks.applied(unit.end.lsn, unit.last_segment())?;
         self.shards.retire(&unit.sets, unit.number, &Abandoned::default(), &|space, key| match self
             .spaces
             .get(usize::from(space))

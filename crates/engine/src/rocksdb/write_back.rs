@@ -88,6 +88,7 @@ impl Inner {
             let ingest_dir = super::open::ingest_dir(&self.dir);
             complete = self.complete_groups(&sorted);
             write_unit(&self.store, &ingest_dir, &sorted, unit, &self.steps)?;
+            self.log.marks().applied(unit.end.lsn, unit.last_segment())?;
             if let (Some(filter), Some(mark)) = (self.store.filter().given(), unit.mark) {
                 filter.written_back(mark);
             }

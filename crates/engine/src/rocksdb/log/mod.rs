@@ -4,6 +4,7 @@
 //! hands it to the operating system in one call. With [`Durability::Always`] only the sync thread writes, so that
 //! no other thread ever waits behind a sync of the file it writes to; otherwise a segment is left before it is synced.
 
+pub mod marks;
 pub mod record;
 pub mod replay;
 pub mod segment;
@@ -16,12 +17,13 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::thread::Thread;
 
 use crossbeam_utils::CachePadded;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use smallvec::SmallVec;
 
+use self::marks::MarksFile;
 use self::record::{MAX_RECORD_BYTES, RECORD_HEADER};
 use self::segment::Segment;
-use super::files::{Files, io_error};
+use super::files::Files;
 use crate::{Durability, Error, Notify, Position, Result};
 
 /// A record is closed and the next one begun when it has grown to this; both still go out in one write.
@@ -47,7 +49,9 @@ pub struct Log {
     writer: Mutex<Writer>,
     /// One sync round at a time.
     round: Mutex<()>,
-    preparing: Mutex<()>,
+    /// A segment has been prepared, or could not be.
+    prepared: Condvar,
+    marks: Arc<MarksFile>,
     stopped: AtomicBool,
     reason: Mutex<Option<Error>>,
     notify: RwLock<Vec<Notify>>,
@@ -79,6 +83,8 @@ struct Writer {
     unsynced: Vec<Arc<Segment>>,
     next_lsn: u64,
     next_sequence: u64,
+    /// Somebody is making the segment of that number.
+    is_preparing: bool,
     spare: Vec<u8>,
 }
 
@@ -94,6 +100,7 @@ pub struct Resume {
     pub position: u64,
     pub next_lsn: u64,
     pub next_sequence: u64,
+    pub marks: Arc<MarksFile>,
     /// Replayed segments whose rows are in the tables and not yet written back.
     pub unit: Vec<Arc<Segment>>,
     /// Those of older units, which wait to be written back.
@@ -126,10 +133,12 @@ impl Log {
                 unsynced: Vec::new(),
                 next_lsn: resume.next_lsn,
                 next_sequence: resume.next_sequence,
+                is_preparing: false,
                 spare: Vec::new(),
             }),
             round: Mutex::new(()),
-            preparing: Mutex::new(()),
+            prepared: Condvar::new(),
+            marks: resume.marks,
             stopped: AtomicBool::new(false),
             reason: Mutex::new(None),
             notify: RwLock::new(Vec::new()),
@@ -222,7 +231,9 @@ impl Log {
     }
 
     /// Writes what is pending, as one call, to the current segment.
-    fn write_pending(&self, writer: &mut Writer) -> Result<()> {
+    fn write_pending(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<()> {
+        // Before anything is taken: others may write while a segment is made.
+        let current = self.current_segment(writer).inspect_err(|error| self.stop(error.clone()))?;
         if self.stopped.load(Ordering::Acquire) {
             return Err(self.stop_reason());
         }
@@ -235,7 +246,7 @@ impl Log {
         let outcome = if starts.is_empty() {
             Ok(())
         } else {
-            self.write_records(writer, &mut bytes, &starts, position)
+            self.write_records(writer, &current, &mut bytes, &starts, position)
         };
         if let Err(error) = outcome {
             self.stop(error.clone());
@@ -251,11 +262,11 @@ impl Log {
     fn write_records(
         &self,
         writer: &mut Writer,
+        current: &Segment,
         bytes: &mut [u8],
         starts: &[usize],
         position: u64,
     ) -> Result<()> {
-        let first_lsn = writer.next_lsn;
         let synced_lsn = self.synced_lsn.load(Ordering::Acquire);
         for (index, start) in starts.iter().enumerate() {
             let end = starts.get(index + 1).copied().unwrap_or(bytes.len());
@@ -264,13 +275,8 @@ impl Log {
             }
             writer.next_lsn += 1;
         }
-        let current = match &writer.current {
-            Some(current) => current.clone(),
-            None => self.begin_segment(writer)?,
-        };
         let mut written = bytes.len() as u64;
-        if current.bytes() == 0 {
-            current.append(&record::segment_header(current.sequence, first_lsn))?;
+        if current.is_empty() {
             written += record::SEGMENT_HEADER as u64;
             self.live_segments.fetch_add(1, Ordering::Relaxed);
         }
@@ -280,50 +286,64 @@ impl Log {
         Ok(())
     }
 
-    /// The next segment becomes the current one. It was prepared beforehand, unless that failed.
-    fn begin_segment(&self, writer: &mut Writer) -> Result<Arc<Segment>> {
-        let segment = match writer.next.take() {
-            Some(segment) => segment,
-            None => {
-                let segment = Segment::prepare(&*self.files, &self.dir, writer.next_sequence)?;
-                writer.next_sequence += 1;
-                segment
+    /// The segment to write to. It was prepared beforehand, unless that failed.
+    fn current_segment(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<Arc<Segment>> {
+        loop {
+            match &writer.current {
+                Some(current) => return Ok(current.clone()),
+                None => self.make_segment(writer)?,
             }
-        };
-        writer.current = Some(segment.clone());
-        Ok(segment)
+        }
     }
 
     /// Sees to a current and a next segment, so that leaving the current one costs nothing later.
     pub fn prepare_segment(&self) -> Result<()> {
-        let _one_at_a_time = self.preparing.lock();
-        loop {
-            let sequence = {
-                let mut writer = self.writer.lock();
-                if writer.current.is_some() && writer.next.is_some() {
-                    return Ok(());
-                }
-                writer.next_sequence += 1;
-                writer.next_sequence - 1
-            };
-            let segment = Segment::prepare(&*self.files, &self.dir, sequence)?;
-            let mut writer = self.writer.lock();
-            if writer.current.as_ref().is_some_and(|current| current.sequence > segment.sequence) {
-                // A writer could not wait for it. Segments are read back in the order of their numbers.
-                drop(writer);
-                self.files
-                    .remove(&segment.path)
-                    .map_err(|error| io_error("removing", &segment.path, &error))?;
-                continue;
-            }
-            let place = if writer.current.is_none() { &mut writer.current } else { &mut writer.next };
-            *place = Some(segment);
+        let mut writer = self.writer.lock();
+        while writer.current.is_none() || writer.next.is_none() {
+            self.make_segment(&mut writer)?;
         }
+        Ok(())
+    }
+
+    /// Makes one segment, or waits for whoever does: they come into their places in the order of their numbers, without a gap.
+    fn make_segment(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<()> {
+        if writer.is_preparing {
+            self.prepared.wait(writer);
+            return Ok(());
+        }
+        writer.is_preparing = true;
+        let (sequence, next_lsn) = (writer.next_sequence, writer.next_lsn);
+        let made = MutexGuard::unlocked(writer, || {
+            let segment = Segment::prepare(&*self.files, &self.dir, sequence, next_lsn)?;
+            let synced_lsn = self.synced_lsn.load(Ordering::Acquire);
+            self.marks.update(|marks| {
+                marks.synced_lsn = marks.synced_lsn.max(synced_lsn);
+                marks.last = sequence;
+            })?;
+            Ok(segment)
+        });
+        writer.is_preparing = false;
+        self.prepared.notify_all();
+        let segment = made?;
+        writer.next_sequence += 1;
+        let place = if writer.current.is_none() { &mut writer.current } else { &mut writer.next };
+        *place = Some(segment);
+        Ok(())
+    }
+
+    /// The marks know all that was synced, so that a start misses it if it is not there.
+    pub fn mark_synced(&self) -> Result<()> {
+        let synced_lsn = self.synced_lsn.load(Ordering::Acquire);
+        self.marks.update(|marks| marks.synced_lsn = marks.synced_lsn.max(synced_lsn))
+    }
+
+    pub fn marks(&self) -> &MarksFile {
+        &self.marks
     }
 
     /// Closes the current segment, if it holds anything.
     fn leave_segment(writer: &mut Writer) {
-        if writer.current.as_ref().is_some_and(|current| current.bytes() > 0)
+        if writer.current.as_ref().is_some_and(|current| !current.is_empty())
             && let Some(current) = writer.current.take()
         {
             writer.unsynced.push(current.clone());
@@ -415,8 +435,9 @@ fn decode(durability: u8) -> Durability {
 
 #[cfg(test)]
 mod tests {
+    use super::marks::Marks;
     use super::record::Row;
-    use super::replay::{End, Sink, replay};
+    use super::replay::{End, Replay, Replayed, Sink};
     use super::*;
     use crate::rocksdb::files::OsFiles;
 
@@ -438,9 +459,25 @@ mod tests {
         }
     }
 
+    fn marks(dir: &Path) -> MarksFile {
+        MarksFile::new(Arc::new(OsFiles), dir, Marks::without_log(0))
+    }
+
+    fn replay(dir: &Path, applied: End, seen: &mut Seen) -> Result<Replayed> {
+        let left = Some(Marks::read(&OsFiles, dir)?);
+        let marks = marks(dir);
+        Replay { files: &OsFiles, dir, applied, left, marks: &marks, start_anyway: false }.run(seen)
+    }
+
     fn log(dir: &Path) -> Log {
-        let resume =
-            Resume { position: 0, next_lsn: 1, next_sequence: 1, unit: Vec::new(), queued: Vec::new() };
+        let resume = Resume {
+            position: 0,
+            next_lsn: 1,
+            next_sequence: 1,
+            marks: Arc::new(marks(dir)),
+            unit: Vec::new(),
+            queued: Vec::new(),
+        };
         Log::new(Arc::new(OsFiles), dir, Durability::Always, resume)
     }
 
@@ -461,7 +498,7 @@ mod tests {
 
         let mut seen = Seen::default();
         let from = End { lsn: 0, position: 0 };
-        let replayed = replay(&OsFiles, dir.path(), from, false, &mut seen).unwrap();
+        let replayed = replay(dir.path(), from, &mut seen).unwrap();
         assert_eq!(replayed.end, End { lsn: 3, position: commits as u64 });
         assert_eq!(seen.rows, commits);
         assert_eq!(seen.ends, [replayed.end]);
@@ -480,9 +517,49 @@ mod tests {
             assert_eq!(log.cut().unwrap().segments.len(), 0, "nothing was committed since");
         }
         let mut seen = Seen::default();
-        replay(&OsFiles, dir.path(), End { lsn: 1, position: 1 }, false, &mut seen).unwrap();
+        replay(dir.path(), End { lsn: 1, position: 1 }, &mut seen).unwrap();
         assert_eq!(seen.ends, [End { lsn: 2, position: 2 }, End { lsn: 3, position: 3 }]);
         // The applied one is gone, and so are those that were never used.
-        assert_eq!(OsFiles.list(dir.path()).unwrap().len(), 2);
+        assert_eq!(OsFiles.list(dir.path()).unwrap().len(), 3, "two segments and the marks");
+    }
+
+    #[test]
+    fn a_segment_that_nobody_prepared_follows_without_a_gap() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(dir.path());
+        let mut row = Vec::new();
+        record::push_row(&mut row, 0, b"key", None);
+        let numbers = std::thread::scope(|scope| {
+            // Segments are prepared all the while, and always too late.
+            let preparing = scope.spawn(|| (0..50).try_for_each(|_| log.prepare_segment()));
+            let mut numbers = Vec::new();
+            for _ in 0..50 {
+                log.append(&row).unwrap();
+                numbers.extend(log.cut().unwrap().segments.iter().map(|segment| segment.sequence));
+            }
+            preparing.join().unwrap().unwrap();
+            numbers
+        });
+        assert_eq!(numbers, (1..=50).collect::<Vec<u64>>());
+        let mut seen = Seen::default();
+        replay(dir.path(), End { lsn: 0, position: 0 }, &mut seen).unwrap();
+        assert_eq!((seen.rows, seen.ends.len()), (50, 50));
+    }
+
+    #[test]
+    fn segments_are_read_in_the_order_of_their_records() {
+        let dir = tempfile::tempdir().unwrap();
+        // As an older version could number them.
+        for (number, lsn) in [(2, 1), (1, 2), (3, 3)] {
+            let mut record = vec![0; RECORD_HEADER];
+            record::push_row(&mut record, 0, b"key", None);
+            record::seal_record(&mut record, lsn, 0, lsn);
+            let segment = Segment::prepare(&OsFiles, dir.path(), number, lsn).unwrap();
+            segment.append(&record).unwrap();
+        }
+        Marks::without_log(0).write(&OsFiles, dir.path()).unwrap();
+        let mut seen = Seen::default();
+        replay(dir.path(), End { lsn: 0, position: 0 }, &mut seen).unwrap();
+        assert_eq!(seen.ends.iter().map(|end| end.lsn).collect::<Vec<_>>(), [1, 2, 3]);
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! `synced lsn` is the last record that was known to be on the device when this one was written. It tells recovery
 //! which records a loss of power may have taken, and which can only be missing because the device lost them.
+//! A segment's first lsn is the one that was next when it was prepared: no record in it is below.
 //! `position` is at least that of the record's last commit, so that positions go on growing after a restart.
 
 use super::super::field::{u32_at, u64_at};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::files::{AppendFile, Files, io_error};
+use super::record::{SEGMENT_HEADER, segment_header};
 use crate::{Error, Result};
 
 const PREFIX: &str = "log-";
@@ -28,16 +29,21 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Creates the empty file and makes its name durable. Slow: never on the way of a commit.
-    pub fn prepare(files: &dyn Files, dir: &Path, sequence: u64) -> Result<Arc<Segment>> {
+    /// Creates the file and makes its name and header durable: a start may rely on both. Slow: never on the way of a commit.
+    pub fn prepare(files: &dyn Files, dir: &Path, sequence: u64, next_lsn: u64) -> Result<Arc<Segment>> {
         let path = dir.join(file_name(sequence));
+        // A try before this one may have failed half-way; nobody else has the number.
+        let _absent = files.remove(&path);
         let file = files.create(&path).map_err(|error| io_error("creating", &path, &error))?;
+        file.append(&segment_header(sequence, next_lsn))
+            .and_then(|()| file.sync())
+            .map_err(|error| io_error("writing", &path, &error))?;
         files.sync_dir(dir).map_err(|error| io_error("syncing", dir, &error))?;
         Ok(Arc::new(Segment {
             sequence,
             path,
             file: Some(file),
-            bytes: AtomicU64::new(0),
+            bytes: AtomicU64::new(SEGMENT_HEADER as u64),
             synced: AtomicBool::new(false),
         }))
     }
@@ -54,6 +60,11 @@ impl Segment {
 
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// No record was appended yet.
+    pub fn is_empty(&self) -> bool {
+        self.bytes() <= SEGMENT_HEADER as u64
     }
 
     pub fn append(&self, bytes: &[u8]) -> Result<()> {

@@ -39,7 +39,7 @@ impl Log {
             if leave && writer.next.is_some() {
                 Self::leave_segment(&mut writer);
             }
-            let live = writer.current.clone().filter(|current| current.bytes() > 0);
+            let live = writer.current.clone().filter(|current| !current.is_empty());
             (writer.unsynced.clone(), live, self.written.load(Ordering::Acquire), writer.next_lsn - 1)
         };
         if self.synced_lsn.load(Ordering::Acquire) < lsn {

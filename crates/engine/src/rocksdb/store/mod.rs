@@ -167,20 +167,14 @@ impl Store {
     }
 
     pub fn applied(&self) -> Result<End> {
-        let row = self
-            .db
-            .get_pinned_cf_opt(self.state()?, APPLIED, &self.read_waiting)
-            .map_err(|error| self.error(&error))?;
-        match row {
-            None => Ok(End { lsn: 0, position: 0 }),
-            Some(row) => match (u64_at(&row, 0), u64_at(&row, 8)) {
-                (Some(lsn), Some(position)) => Ok(End { lsn, position }),
-                _ => Err(Error::Corrupt {
-                    file: self.dir.clone(),
-                    reason: "the applied lsn is not a number".to_owned(),
-                }),
-            },
-        }
+        applied_of(&self.db, &self.dir)
+    }
+
+    /// What [`Store::applied`] would tell, without a change to the directory: opening it removes files that it does not know.
+    pub fn applied_in(dir: &Path) -> Result<End> {
+        let db = DB::open_for_read_only(&Options::default(), dir, false)
+            .map_err(|error| store_error(dir, &error))?;
+        applied_of(&db, dir)
     }
 
     /// Everything up to `end` is in the files. The caller has seen to that.
@@ -343,6 +337,19 @@ impl Holder<'_> {
 impl Drop for Store {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+fn applied_of(db: &DB, dir: &Path) -> Result<End> {
+    let Some(row) = db.get_pinned(APPLIED).map_err(|error| store_error(dir, &error))? else {
+        return Ok(End { lsn: 0, position: 0 });
+    };
+    match (u64_at(&row, 0), u64_at(&row, 8)) {
+        (Some(lsn), Some(position)) => Ok(End { lsn, position }),
+        _ => Err(Error::Corrupt {
+            file: dir.to_path_buf(),
+            reason: "the applied lsn is not a number".to_owned(),
+        }),
     }
 }
 

@@ -173,7 +173,7 @@ fn log_of(dir: &Path, records: u8, is_synced: bool) -> PathBuf {
     engine.crash();
     let log = open::log_dir(dir);
     let mut segments: Vec<PathBuf> = fs::read_dir(log).unwrap().map(|entry| entry.unwrap().path()).collect();
-    segments.retain(|path| fs::metadata(path).unwrap().len() > 0);
+    segments.retain(|path| fs::metadata(path).unwrap().len() > log::record::SEGMENT_HEADER as u64);
     segments.sort();
     segments.remove(0)
 }
@@ -196,7 +196,7 @@ fn a_torn_end_of_the_log_is_cut_off_wherever_it_is_torn() {
     let segment = log_of(&whole, 3, false);
     let bytes = fs::read(&segment).unwrap();
     let record = (bytes.len() - log::record::SEGMENT_HEADER) / 3;
-    for cut in [0, 1, 27, 28, 29, 28 + record, 28 + record + 5, 28 + 2 * record + 40, bytes.len() - 1] {
+    for cut in [28, 29, 28 + record, 28 + record + 5, 28 + 2 * record + 40, bytes.len() - 1] {
         fs::write(&segment, &bytes[..cut]).unwrap();
         let engine = open(&whole);
         assert_eq!(rows_left(&engine), cut.saturating_sub(28) / record, "cut at {cut}");
@@ -269,7 +269,7 @@ fn an_end_that_was_not_synced_may_be_missing_before_a_later_segment() {
     engine.crash();
     let mut segments: Vec<PathBuf> =
         fs::read_dir(open::log_dir(dir.path())).unwrap().map(|entry| entry.unwrap().path()).collect();
-    segments.retain(|path| fs::metadata(path).unwrap().len() > 0);
+    segments.retain(|path| fs::metadata(path).unwrap().len() > log::record::SEGMENT_HEADER as u64);
     segments.sort();
     assert_eq!(segments.len(), 3);
     let bytes = fs::read(&segments[1]).unwrap();
@@ -296,17 +296,17 @@ fn what_is_not_a_database_of_this_format_is_refused() {
     let dir = root.path().join("db");
     drop(open(&dir));
     let format = dir.join("FORMAT");
-    assert_eq!(fs::read_to_string(&format).unwrap(), "tarn data format 1\n");
+    assert_eq!(fs::read_to_string(&format).unwrap(), "tarn data format 2\n");
 
-    fs::write(&format, "tarn data format 2\n").unwrap();
+    fs::write(&format, "tarn data format 3\n").unwrap();
     let text = refusal(&dir);
-    assert!(text.contains("format 2") && text.contains("newer"), "{text}");
+    assert!(text.contains("format 3") && text.contains("newer"), "{text}");
     fs::write(&format, "something else").unwrap();
     assert!(refusal(&dir).contains("does not name a format"));
     fs::remove_file(&format).unwrap();
     assert!(refusal(&dir).contains("it is missing"));
 
-    fs::write(&format, "tarn data format 1\n").unwrap();
+    fs::write(&format, "tarn data format 2\n").unwrap();
     fs::remove_file(dir.join("sorted/CURRENT")).unwrap();
     assert!(refusal(&dir).contains("CURRENT"), "lost data is not an empty database");
 }

@@ -30,8 +30,11 @@ struct State {
 }
 
 impl State {
-    /// Whether the fault is due at this write (or sync).
-    fn due(&mut self, is_sync: bool) -> Option<Fault> {
+    /// Whether the fault is due at this write (or sync) of a segment.
+    fn due(&mut self, path: &Path, is_sync: bool) -> Option<Fault> {
+        if !path.file_name()?.to_str()?.starts_with("log-") {
+            return None;
+        }
         let count = if is_sync { &mut self.syncs } else { &mut self.writes };
         *count += 1;
         let now = *count;
@@ -87,7 +90,7 @@ struct FaultyFile {
 impl AppendFile for FaultyFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.state.lock();
-        let fault = state.due(false);
+        let fault = state.due(&self.path, false);
         let whole = match fault {
             Some(Fault::Refuse(kind)) => return Err(kind.into()),
             Some(_) => &bytes[..bytes.len() / 2],
@@ -100,7 +103,7 @@ impl AppendFile for FaultyFile {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.state.lock();
-        if state.due(true).is_some() {
+        if state.due(&self.path, true).is_some() {
             return Err(io::Error::other("the device failed"));
         }
         let written = state.written.get(&self.path).copied().unwrap_or(0);

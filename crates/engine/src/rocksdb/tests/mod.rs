@@ -11,6 +11,7 @@ mod long;
 mod model;
 mod moving;
 pub mod random;
+mod recovery;
 mod replay;
 mod tombstones;
 
