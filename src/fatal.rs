@@ -52,6 +52,15 @@ pub fn inject_panic(thread: &str) -> bool {
     is_known
 }
 
+/// The next call of this kind fails, once. False if there is none of this name.
+pub fn inject_fault(call: &str) -> bool {
+    let is_known = failpoint::FAULTS.contains(&call);
+    if is_known {
+        failpoint::arm(call);
+    }
+    is_known
+}
+
 /// This thread panics now.
 #[allow(clippy::panic, reason = "it is what was asked for")]
 pub fn panic_here() -> ! {

@@ -1,4 +1,4 @@
-//! A place at which a thread can be told to panic, so that tests see what becomes of the process.
+//! A place at which a thread can be told to panic, or a call to fail, so that tests see what becomes of the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,10 +7,13 @@ use parking_lot::Mutex;
 /// Where the threads of the engine look.
 pub const PLACES: [&str; 5] = ["sync", "freeze", "write-back", "load", "compaction"];
 
+/// Calls of the log's files that can be told to fail.
+pub const FAULTS: [&str; 2] = ["log-write", "log-sync"];
+
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static PLACE: Mutex<String> = Mutex::new(String::new());
 
-/// Whoever reaches this place next panics.
+/// Whoever reaches this place next panics, or fails once.
 pub fn arm(place: &str) {
     place.clone_into(&mut PLACE.lock());
     IS_ARMED.store(true, Ordering::Release);
@@ -21,6 +24,19 @@ pub fn arm(place: &str) {
 pub fn reach(place: &str) {
     if IS_ARMED.load(Ordering::Relaxed) {
         panic_at(place);
+    }
+}
+
+/// Whether this call is to fail.
+#[inline]
+pub fn fails(fault: &str) -> bool {
+    IS_ARMED.load(Ordering::Relaxed) && {
+        let mut place = PLACE.lock();
+        let fails = *place == fault;
+        if fails {
+            place.clear();
+        }
+        fails
     }
 }
 

@@ -35,6 +35,7 @@ const SUBCOMMANDS: &[(&str, std::ops::RangeInclusive<usize>, Run)] = &[
     ("digest", 0..=0, data::digest),
     ("digest-value", 0..=usize::MAX, data::digest_value),
     ("error", 1..=1, error),
+    ("fail", 1..=1, fail),
     ("help", 0..=0, help_text),
     ("loadaof", 0..=0, reload),
     ("log", 1..=1, log),
@@ -135,6 +136,15 @@ fn panic(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Reply::OK.into())
 }
 
+/// A call to the log's files fails, once.
+fn fail(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    let call = args.next()?;
+    if !std::str::from_utf8(call).is_ok_and(fatal::inject_fault) {
+        return Err(Error::about("ERR there is no call '", call, "' that could fail").into());
+    }
+    Ok(Reply::OK.into())
+}
+
 fn error(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Err(Error::about("", args.next()?, "").into())
 }
@@ -202,6 +212,8 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    A signature of all data, or of the values of keys.",
             "ERROR <string>",
             "    Answers with this error.",
+            "FAIL <log-write|log-sync>",
+            "    The next such call fails, once.",
             "LOADAOF, RELOAD [MERGE] [NOFLUSH] [NOSAVE]",
             "    Makes everything durable on the device.",
             "LOG <message>",

@@ -82,7 +82,8 @@ impl Inner {
             let _turn = self.write_back_turn.lock();
             sorted = SortedRows::of(&unit.sets, self.spaces.len(), &self.store, &abandoned);
             for segment in &unit.segments {
-                segment.sync_closed()?;
+                // A failed sync proves nothing about what it was to sync, and the next one proves no more.
+                segment.sync_closed().inspect_err(|error| self.log.stop(error.clone()))?;
             }
             self.steps.reach("synced")?;
             let ingest_dir = super::open::ingest_dir(&self.dir);

@@ -53,6 +53,8 @@ pub struct Log {
     prepared: Condvar,
     marks: Arc<MarksFile>,
     stopped: AtomicBool,
+    /// What was durable when the log stopped: nothing more will be, whatever setting follows.
+    durable_at_stop: AtomicU64,
     reason: Mutex<Option<Error>>,
     notify: RwLock<Vec<Notify>>,
     sync_thread: OnceLock<Thread>,
@@ -140,6 +142,7 @@ impl Log {
             prepared: Condvar::new(),
             marks: resume.marks,
             stopped: AtomicBool::new(false),
+            durable_at_stop: AtomicU64::new(0),
             reason: Mutex::new(None),
             notify: RwLock::new(Vec::new()),
             sync_thread: OnceLock::new(),
@@ -203,9 +206,14 @@ impl Log {
     }
 
     pub fn durable(&self) -> Position {
-        Position(match self.durability() {
+        let durable = match self.durability() {
             Durability::Always => self.synced.load(Ordering::Acquire),
             Durability::EverySecond | Durability::Os => self.written.load(Ordering::Acquire),
+        };
+        // Last: a setting that came after the stop is not asked.
+        Position(match self.stopped.load(Ordering::SeqCst) {
+            true => self.durable_at_stop.load(Ordering::Acquire),
+            false => durable,
         })
     }
 
@@ -368,6 +376,11 @@ impl Log {
 
     /// Removes segments whose rows are in the sorted data.
     pub fn remove(&self, segments: &[Arc<Segment>]) {
+        // Where nothing is synced by the second, nobody else lets go of them, and of their open files.
+        self.writer
+            .lock()
+            .unsynced
+            .retain(|other| segments.iter().all(|gone| gone.sequence != other.sequence));
         for segment in segments {
             // One that stays behind is recognised by its lsns at the next start.
             if let Err(error) = self.files.remove(&segment.path) {
@@ -385,9 +398,10 @@ impl Log {
             if reason.is_none() {
                 tracing::error!(%error, "writes have stopped");
                 *reason = Some(error);
+                self.durable_at_stop.store(self.durable().0, Ordering::Release);
+                self.stopped.store(true, Ordering::SeqCst);
             }
         }
-        self.stopped.store(true, Ordering::Release);
         self.tell();
     }
 

@@ -1,12 +1,13 @@
 //! One file of the log.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::files::{AppendFile, Files, io_error};
 use super::record::{SEGMENT_HEADER, segment_header};
-use crate::{Error, Result};
+use crate::{Error, Result, failpoint};
 
 const PREFIX: &str = "log-";
 
@@ -71,7 +72,9 @@ impl Segment {
         let Some(file) = &self.file else {
             return Err(Error::Io(format!("{} is closed", self.path.display())));
         };
-        file.append(bytes).map_err(|error| io_error("writing", &self.path, &error))?;
+        told_to_fail("log-write")
+            .and_then(|()| file.append(bytes))
+            .map_err(|error| io_error("writing", &self.path, &error))?;
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -79,7 +82,9 @@ impl Segment {
     /// Makes everything that was appended before the call durable.
     pub fn sync(&self) -> Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        file.sync().map_err(|error| io_error("syncing", &self.path, &error))
+        told_to_fail("log-sync")
+            .and_then(|()| file.sync())
+            .map_err(|error| io_error("syncing", &self.path, &error))
     }
 
     /// Syncs a segment that no longer grows, once.
@@ -90,6 +95,10 @@ impl Segment {
         }
         Ok(())
     }
+}
+
+fn told_to_fail(call: &str) -> io::Result<()> {
+    if failpoint::fails(call) { Err(io::Error::other("told to fail")) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -98,6 +98,65 @@ fn after_any_failed_sync_nothing_is_acknowledged() {
 }
 
 #[test]
+fn a_weaker_setting_does_not_make_durable_what_failed_to_sync() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = FaultyFiles::default();
+    let options = OpenOptions { durability: Durability::Always, ..options(dir.path()) };
+    let engine = open::open(options, Arc::new(files.clone()), Steps::default()).unwrap();
+    let synced = put(&engine, FIXED, b"a", b"1");
+    engine.sync().unwrap();
+    files.fail(1, Fault::Sync);
+    let failed = put(&engine, FIXED, b"b", b"2");
+    assert!(engine.sync().is_err());
+    for durability in [Durability::EverySecond, Durability::Os, Durability::Always] {
+        engine.set_durability(durability);
+        assert_eq!(engine.durable(), synced);
+        assert!(engine.durable() < failed);
+        assert!(engine.flush().is_err());
+    }
+}
+
+#[test]
+fn a_failed_sync_of_write_back_stops_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = FaultyFiles::default();
+    let options = OpenOptions { durability: Durability::Os, ..options(dir.path()) };
+    let engine = open::open(options, Arc::new(files.clone()), Steps::default()).unwrap();
+    put(&engine, FIXED, b"a", b"1");
+    let turn = engine.inner.write_back_turn.lock();
+    let number = engine.inner.freeze().unwrap();
+    // So that the next sync is the one of write-back.
+    engine.inner.log.prepare_segment().unwrap();
+    files.fail(1, Fault::Sync);
+    drop(turn);
+    assert!(engine.inner.wait_for_unit(number).is_err());
+    let mut tx = engine.begin_write(Wait::Allowed);
+    tx.put(FIXED, b"b", &[b"2"]);
+    assert!(matches!(tx.commit(), Err(Error::Io(_))), "nothing is written behind what may be lost");
+    assert!(engine.stats().write_error.unwrap().contains("the device failed"));
+}
+
+#[test]
+fn without_syncs_segments_are_closed_and_removed_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine =
+        RocksEngine::open(OpenOptions { durability: Durability::Os, ..options(dir.path()) }).unwrap();
+    let open_segments = || {
+        let links = fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        links.filter(|path| path.starts_with(open::log_dir(dir.path()))).count()
+    };
+    for number in 0..5 {
+        put(&engine, FIXED, &[number], b"value");
+        engine.write_back_now();
+    }
+    assert!(open_segments() <= 2, "{} segments are open", open_segments());
+    let files = fs::read_dir(open::log_dir(dir.path())).unwrap().count();
+    assert!(files <= 2, "{files} segments are left");
+}
+
+#[test]
 fn a_failed_write_back_is_tried_again() {
     let dir = tempfile::tempdir().unwrap();
     let failures = Arc::new(AtomicUsize::new(2));
