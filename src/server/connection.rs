@@ -50,7 +50,7 @@ pub struct Connection {
     pub output: Vec<u8>,
     /// How much of `output` is sent.
     pub sent: usize,
-    /// Where in `output` replies of writes stand that are not yet handed to the operating system.
+    /// Where in `output` replies of writes stand that are not yet as durable as asked for.
     pub write_replies: Vec<(usize, usize)>,
     /// `output` up to a place may be sent once commits up to a position are durable.
     pub holds: VecDeque<(Position, usize)>,
@@ -135,11 +135,23 @@ impl Connection {
         self.holds.push_back((position, end));
     }
 
-    /// Sends what may be sent.
-    pub fn send(&mut self, durable: Position) -> Sent {
+    /// What waits for commits up to this position may go.
+    fn release(&mut self, durable: Position) {
         while let Some((_, end)) = self.holds.front().copied().filter(|(position, _)| *position <= durable) {
             self.released = end;
             self.holds.pop_front();
+        }
+        let released = self.released;
+        self.write_replies.retain(|(_, end)| *end > released);
+    }
+
+    /// Sends what may be sent.
+    pub fn send(&mut self, durable: Position) -> Sent {
+        if !self.holds.is_empty() {
+            self.release(durable);
+        }
+        if self.holds.is_empty() {
+            self.write_replies.clear();
         }
         let limit = if self.holds.is_empty() { self.output.len() } else { self.released };
         let mut total = 0;
@@ -178,6 +190,9 @@ impl Connection {
         self.output.drain(..gone);
         self.released = self.released.saturating_sub(gone);
         self.holds.iter_mut().for_each(|(_, end)| *end -= gone.min(*end));
+        for (start, end) in &mut self.write_replies {
+            (*start, *end) = (start.saturating_sub(gone), end.saturating_sub(gone));
+        }
     }
 
     /// Gives back what an idle connection need not keep.
@@ -189,7 +204,7 @@ impl Connection {
             self.input = Vec::new();
             self.parser.shrink();
         }
-        if self.write_replies.capacity() > 64 {
+        if self.write_replies.is_empty() && self.write_replies.capacity() > 64 {
             self.write_replies = Vec::new();
         }
     }
@@ -204,8 +219,17 @@ impl Connection {
         self.shrink();
     }
 
+    /// No commit behind this position will be durable: the error takes the place of the replies that wait for one.
+    pub fn fail_held(&mut self, durable: Position, error: &[u8]) {
+        if !self.holds.is_empty() {
+            self.release(durable);
+        }
+        self.replace_write_replies(error);
+        self.holds.clear();
+    }
+
     /// Puts the same error in the place of every reply to a write that did not reach the log.
-    pub fn replace_write_replies(&mut self, error: &[u8]) {
+    fn replace_write_replies(&mut self, error: &[u8]) {
         let marks = std::mem::take(&mut self.write_replies);
         let Some((first, _)) = marks.first().copied() else { return };
         let old = self.output.split_off(first.min(self.output.len()));
@@ -317,6 +341,23 @@ mod tests {
         connection.replace_write_replies(b"-E\r\n");
         assert_eq!(connection.output, b"+A\r\n-E\r\n+B\r\n-E\r\n+C\r\n");
         assert!(connection.write_replies.is_empty());
+    }
+
+    #[test]
+    fn replies_that_wait_for_a_sync_that_failed_become_errors() {
+        let (mut connection, mut theirs) = pair();
+        for (position, reply) in [(5, b"+A\r\n"), (7, b"+B\r\n"), (9, b"+C\r\n")] {
+            let begin = connection.output.len();
+            connection.output.extend_from_slice(reply);
+            connection.write_replies.push((begin, connection.output.len()));
+            connection.hold(Position(position));
+            assert_eq!(connection.send(Position(4)), Sent::Partly(0));
+            connection.shrink();
+        }
+        // The first one is durable and was not sent yet.
+        connection.fail_held(Position(5), b"-E\r\n");
+        assert_eq!(connection.send(Position(5)), Sent::Everything(12));
+        assert_eq!(received(&mut theirs), b"+A\r\n-E\r\n-E\r\n");
     }
 
     #[test]

@@ -193,6 +193,7 @@ impl IoThread {
             }
             Message::Look => self.look_after_all(),
             Message::Durable => {
+                self.fail_held_if_stopped();
                 let held = std::mem::take(&mut self.connections.held);
                 self.connections.to_send.extend(held);
             }
@@ -236,12 +237,20 @@ impl IoThread {
             super::pipeline::apply_reply_mode(&mut connection, before);
         }
         if let Some(position) = wrote {
+            let end = connection.output.len();
+            if flow == Flow::Next && end > before {
+                connection.write_replies.push((before, end));
+            }
             connection.hold(position);
             self.slow_down(&mut connection, place);
         }
         self.connections.put(place, connection);
         self.connections.enqueue(place);
         self.connections.to_send.push(place);
+        // Whoever stopped the log may have told so before this reply came.
+        if wrote.is_some_and(|position| self.node.engine.durable() < position) {
+            self.fail_held_if_stopped();
+        }
     }
 
     /// Its place, if it can be watched.
@@ -342,7 +351,6 @@ impl IoThread {
 
     fn send(&mut self, place: usize, durable: tarn_engine::Position, hold: Option<tarn_engine::Position>) {
         let Some(connection) = self.connections.get_mut(place) else { return };
-        connection.write_replies.clear();
         if let Some(position) = hold {
             connection.hold(position);
         }
@@ -377,12 +385,20 @@ impl IoThread {
         }
     }
 
-    /// The log took none of this round's commits: every reply that says otherwise becomes the error.
+    /// What waits for a commit to be durable is told where none will be any more.
+    fn fail_held_if_stopped(&mut self) {
+        if let Err(error) = self.node.engine.flush() {
+            self.refuse_writes(&Error::Engine(error));
+        }
+    }
+
+    /// The log takes no commits any more: every reply that says otherwise becomes the error.
     fn refuse_writes(&mut self, error: &Error) {
         let mut words = Vec::new();
         write_error(&self.node, &self.pipeline.executor.counters, error, &mut words);
+        let durable = self.node.engine.durable();
         for (_, connection) in self.connections.iter_mut() {
-            connection.replace_write_replies(&words);
+            connection.fail_held(durable, &words);
         }
     }
 

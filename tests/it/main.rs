@@ -28,6 +28,7 @@ mod damage;
 mod diff;
 mod exhash;
 mod expire;
+mod failing;
 mod format;
 mod harness;
 mod hash;

@@ -60,6 +60,7 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
         clock_needed: false,
     };
     let mut backlog = false;
+    let mut last_error = String::new();
     loop {
         let pause = if backlog { Duration::from_millis(1) } else { TURN };
         match stop.recv_timeout(pause) {
@@ -68,9 +69,17 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
         }
         tarn_engine::failpoint::reach("sweeper");
         backlog = match sweeper.turn() {
-            Ok(backlog) => backlog,
+            Ok(backlog) => {
+                last_error.clear();
+                backlog
+            }
             Err(error) => {
-                tracing::warn!(%error, "background care of the keyspace failed; it is tried again");
+                // Ten times a second would be the same line.
+                let words = error.to_string();
+                if words != last_error {
+                    tracing::warn!(%error, "background care of the keyspace failed; it is tried again");
+                    last_error = words;
+                }
                 false
             }
         };

@@ -1,0 +1,90 @@
+//! Writes and syncs of the log that fail: no client waits for ever, and none is told OK.
+
+use crate::conn::Conn;
+use crate::harness::{Options, Program, Server, eventually};
+use crate::value::Value;
+
+fn server(appendfsync: &str) -> Server {
+    Server::start(Options::new(Program::Rocksdb).with("appendfsync", appendfsync).with("io-threads", "2"))
+}
+
+fn is_refused(reply: &Value) -> bool {
+    matches!(reply, Value::Error(text) if text.starts_with(b"MISCONF"))
+}
+
+/// After a failed call of the log: an error for whoever waited and for every later write; reads go on.
+fn check_stopped(server: &mut Server, waiting: &mut Conn) {
+    let reply = waiting.try_recv().expect("nobody waits for a sync that failed");
+    assert!(is_refused(&reply), "{reply:?}");
+    let mut other = server.conn();
+    for _ in 0..3 {
+        let reply = other.call(&["SET", "late", "1"]);
+        assert!(is_refused(&reply), "{reply:?}");
+    }
+    assert_eq!(other.call(&["GET", "before"]), Value::bulk("1"));
+    assert_eq!(other.call(&["CONFIG", "SET", "appendfsync", "everysec"]), Value::ok());
+    assert!(is_refused(&other.call(&["SET", "late", "1"])));
+    server.kill();
+    server.restart();
+    assert_eq!(server.conn().call(&["GET", "before"]), Value::bulk("1"));
+    assert_eq!(server.conn().call(&["SET", "after", "1"]), Value::ok());
+}
+
+#[test]
+fn a_failed_sync_or_write_under_always_is_told_to_who_waits() {
+    for fault in ["log-sync", "log-write"] {
+        // A command on its own, one that a worker runs, and those of a pipeline.
+        for command in ["SET k v", "SUNIONSTORE d s s", "MSET a 1 b 2"] {
+            let mut server = server("always");
+            let mut conn = server.conn();
+            assert_eq!(conn.call(&["SET", "before", "1"]), Value::ok());
+            assert_eq!(conn.call(&["SADD", "s", "a", "b"]), Value::Int(2));
+            assert_eq!(conn.call(&["DEBUG", "FAIL", fault]), Value::ok());
+            let mut waiting = server.conn();
+            waiting.send(&command.split(' ').collect::<Vec<_>>());
+            check_stopped(&mut server, &mut waiting);
+        }
+    }
+}
+
+#[test]
+fn replies_of_a_pipeline_stay_in_their_places() {
+    let server = server("always");
+    let mut conn = server.conn();
+    assert_eq!(conn.call(&["SET", "before", "1"]), Value::ok());
+    assert_eq!(conn.call(&["DEBUG", "FAIL", "log-sync"]), Value::ok());
+    let pipeline = [vec!["GET", "before"], vec!["SET", "k", "v"], vec!["PING"], vec!["INCR", "n"]];
+    let replies = conn.call_all(&pipeline);
+    assert_eq!(replies[0], Value::bulk("1"));
+    assert!(is_refused(&replies[1]), "{replies:?}");
+    assert_eq!(replies[2], Value::Simple(b"PONG".to_vec()));
+    assert!(is_refused(&replies[3]), "{replies:?}");
+}
+
+#[test]
+fn a_failed_sync_of_the_second_stops_later_writes() {
+    let server = server("everysec");
+    let mut conn = server.conn();
+    assert_eq!(conn.call(&["DEBUG", "FAIL", "log-sync"]), Value::ok());
+    assert_eq!(conn.call(&["SET", "before", "1"]), Value::ok(), "the operating system has it, as promised");
+    eventually("writes are refused", || is_refused(&conn.call(&["SET", "late", "1"])));
+    assert_eq!(conn.call(&["GET", "before"]), Value::bulk("1"));
+}
+
+#[test]
+fn only_calls_that_are_there_can_be_named() {
+    let server = Server::start(Options::new(Program::Memory));
+    let reply = server.conn().call(&["DEBUG", "FAIL", "everything"]);
+    assert!(matches!(&reply, Value::Error(text) if text.starts_with(b"ERR there is no call")), "{reply:?}");
+}
+
+#[test]
+fn a_transaction_whose_sync_failed_is_refused_as_a_whole() {
+    let server = server("always");
+    let mut conn = server.conn();
+    assert_eq!(conn.call(&["SADD", "s", "a", "b"]), Value::Int(2));
+    assert_eq!(conn.call(&["DEBUG", "FAIL", "log-sync"]), Value::ok());
+    let pipeline = [vec!["MULTI"], vec!["SET", "a", "1"], vec!["SUNIONSTORE", "d", "s", "s"], vec!["EXEC"]];
+    let replies = conn.call_all(&pipeline);
+    assert!(is_refused(&replies[3]), "{replies:?}");
+}
