@@ -1,35 +1,48 @@
-//! The wall clock. Everything that judges time asks here, so that tests own the time.
+//! The time. Everything that judges time asks here, so that tests own the time.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
-/// Milliseconds and microseconds since 1970. Never goes back while the process runs, so that a backward step of the
-/// machine's clock does not revive what has expired.
-#[derive(Debug, Default)]
+/// Milliseconds and microseconds since 1970: the wall clock as it was at the start, and what has passed since by a clock that
+/// nobody sets. Steps of the machine's clock change nothing while the process runs: they neither revive what has expired nor
+/// let expire what is not due.
+#[derive(Debug)]
 pub struct Clock {
-    latest_us: AtomicU64,
+    started: Instant,
+    wall_us: u64,
+    floor_us: u64,
     offset_ms: AtomicI64,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock::not_before(0)
+    }
 }
 
 impl Clock {
     /// A clock that never shows less than `floor_ms`: the latest time known from before a restart.
     pub fn not_before(floor_ms: u64) -> Clock {
-        Clock { latest_us: AtomicU64::new(floor_ms.saturating_mul(1000)), offset_ms: AtomicI64::new(0) }
-    }
-
-    pub fn now_us(&self) -> u64 {
         #[allow(clippy::disallowed_methods, reason = "this is the clock")]
         let since_epoch =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let offset_us = self.offset_ms.load(Ordering::Relaxed).saturating_mul(1000);
-        let wall = (since_epoch.as_micros() as u64).saturating_add_signed(offset_us);
-        // Only ever raised; a lost race leaves a value that is as late as somebody else's now.
-        let latest = self.latest_us.load(Ordering::Relaxed);
-        if wall > latest {
-            self.latest_us.store(wall, Ordering::Relaxed);
-            wall
-        } else {
-            latest
+        Clock {
+            started: Instant::now(),
+            wall_us: since_epoch.as_micros() as u64,
+            floor_us: floor_ms.saturating_mul(1000),
+            offset_ms: AtomicI64::new(0),
         }
+    }
+
+    pub fn now_us(&self) -> u64 {
+        let offset_us = self.offset_ms.load(Ordering::Relaxed).saturating_mul(1000);
+        self.after_us(self.started.elapsed().as_micros() as u64).saturating_add_signed(offset_us)
+    }
+
+    /// What is shown so long after the start. Where the wall clock was behind the floor, time goes on from the floor at half its
+    /// speed, until the wall clock would have caught up: it does not stand still, and it is not ahead for ever.
+    fn after_us(&self, elapsed_us: u64) -> u64 {
+        self.wall_us.saturating_add(elapsed_us).max(self.floor_us.saturating_add(elapsed_us / 2))
     }
 
     pub fn now_ms(&self) -> u64 {
@@ -55,11 +68,22 @@ mod tests {
     fn a_floor_holds_and_steps_add_up() {
         let far = 1 << 45;
         let clock = Clock::not_before(far);
-        assert_eq!(clock.now_ms(), far);
+        assert!((far..far + 60_000).contains(&clock.now_ms()));
         let clock = Clock::default();
         let before = clock.now_ms();
         clock.advance_ms(5_000);
         clock.advance_ms(-9_000);
         assert!(clock.now_ms() >= before + 5_000);
+    }
+
+    #[test]
+    fn time_goes_on_behind_a_floor_and_is_not_ahead_for_ever() {
+        let clock = Clock { wall_us: 1_000_000, floor_us: 3_000_000, ..Clock::default() };
+        let shown: Vec<u64> =
+            [0, 2_000_000, 4_000_000, 10_000_000].iter().map(|after| clock.after_us(*after)).collect();
+        // Two seconds behind: after four seconds it is caught up.
+        assert_eq!(shown, [3_000_000, 4_000_000, 5_000_000, 11_000_000]);
+        let on_time = Clock { wall_us: 3_000_000, floor_us: 1_000_000, ..Clock::default() };
+        assert_eq!((on_time.after_us(0), on_time.after_us(5)), (3_000_000, 3_000_005));
     }
 }

@@ -48,7 +48,7 @@ pub fn next_physical() -> SystemKey {
     one(tag::NEXT_PHYSICAL)
 }
 
-/// -> the latest wall clock that expiry was judged by, ms, u64.
+/// -> the latest time that expiry was judged by, ms, u64.
 pub fn clock() -> SystemKey {
     one(tag::CLOCK)
 }
