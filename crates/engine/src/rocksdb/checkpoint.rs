@@ -33,7 +33,9 @@ impl Inner {
         fs::create_dir(&unfinished).map_err(|error| io_error("creating", &unfinished, &error))?;
         let outcome = self.fill_checkpoint(&unfinished).and_then(|()| {
             fs::rename(&unfinished, path).map_err(|error| io_error("renaming", &unfinished, &error))?;
-            self.files.sync_dir(parent).map_err(|error| io_error("syncing", parent, &error))
+            open::sync_parent(&*self.files, path)?;
+            // The caller may have made the folder of copies just before.
+            open::sync_parent(&*self.files, parent)
         });
         if outcome.is_err() {
             let _leftover = remove_if_there(&unfinished);

@@ -69,7 +69,7 @@ fn creating_file(dir: &Path) -> PathBuf {
 
 pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result<RocksEngine> {
     let dir = options.dir.clone();
-    fs::create_dir_all(&dir).map_err(|error| io_error("creating", &dir, &error))?;
+    create_dir(&*files, &dir)?;
     let lock = lock(&dir)?;
     let format = check_format(&*files, &dir)?;
     let is_new = format.is_none();
@@ -180,6 +180,22 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
     let engine = RocksEngine { inner };
     Background::start(&engine.inner)?;
     Ok(engine)
+}
+
+/// Makes the directory and what is missing above it; their names are durable then.
+fn create_dir(files: &dyn Files, dir: &Path) -> Result<()> {
+    let missing: Vec<&Path> = dir.ancestors().take_while(|part| !part.exists()).collect();
+    fs::create_dir_all(dir).map_err(|error| io_error("creating", dir, &error))?;
+    missing.iter().try_for_each(|part| sync_parent(files, part))
+}
+
+pub fn sync_parent(files: &dyn Files, path: &Path) -> Result<()> {
+    let parent = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    files.sync_dir(parent).map_err(|error| io_error("syncing", parent, &error))
 }
 
 fn lock(dir: &Path) -> Result<File> {

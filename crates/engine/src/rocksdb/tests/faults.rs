@@ -381,3 +381,20 @@ fn a_creation_that_was_cut_off_is_done_again() {
     put(&engine, FIXED, b"a", b"1");
     assert!(!dir.join("CREATING").exists());
 }
+
+#[test]
+fn names_of_new_directories_are_durable() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("a/b");
+    let files = FaultyFiles::default();
+    let engine = open::open(options(&dir), Arc::new(files.clone()), Steps::default()).unwrap();
+    for synced in [root.path(), &root.path().join("a"), &dir] {
+        assert!(files.has_synced_dir(synced), "{}", synced.display());
+    }
+    let copies = root.path().join("elsewhere/copies");
+    fs::create_dir_all(&copies).unwrap();
+    engine.checkpoint(&copies.join("one")).unwrap();
+    for synced in [&copies, &root.path().join("elsewhere")] {
+        assert!(files.has_synced_dir(synced), "{}", synced.display());
+    }
+}

@@ -24,6 +24,7 @@ struct State {
     /// How long each file was when it was last synced.
     synced: HashMap<PathBuf, u64>,
     written: HashMap<PathBuf, u64>,
+    synced_dirs: Vec<PathBuf>,
     writes: usize,
     syncs: usize,
     fault: Option<(usize, Fault)>,
@@ -55,6 +56,11 @@ impl FaultyFiles {
         state.writes = 0;
         state.syncs = 0;
         state.fault = Some((at, fault));
+    }
+
+    /// Whether the names in this directory were made durable.
+    pub fn has_synced_dir(&self, dir: &Path) -> bool {
+        self.state.lock().synced_dirs.iter().any(|synced| synced == dir)
     }
 
     pub fn heal(&self) {
@@ -167,7 +173,8 @@ impl Files for FaultyFiles {
         Ok(())
     }
 
-    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.state.lock().synced_dirs.push(dir.to_path_buf());
         Ok(())
     }
 }
