@@ -99,8 +99,7 @@ impl Executor {
         let begin = out.len();
         let mut replies = Replies { out, begin, steps: &mut steps };
         let outcome = match on {
-            On::IoThread if unit.is_long() => Outcome::Move(Why::Heavy),
-            On::IoThread => self.attempt(unit, Allowed::ON_IO_THREAD, &mut replies),
+            On::IoThread => self.attempt(unit, unit.single(), Allowed::ON_IO_THREAD, &mut replies),
             On::Worker(why) => self.run_to_end(unit, why, &mut replies),
         };
         if steps.iter().any(|step| step.failed) {
@@ -155,7 +154,7 @@ impl Executor {
             self.draw();
             let mut replies = Replies { out: &mut reply, begin: 0, steps: &mut steps };
             let outcome = match on {
-                On::IoThread => self.attempt(&unit, Allowed::ON_IO_THREAD, &mut replies),
+                On::IoThread => self.attempt(&unit, unit.single(), Allowed::ON_IO_THREAD, &mut replies),
                 On::Worker(why) => self.run_to_end(&unit, why, &mut replies),
             };
             match outcome {
@@ -257,15 +256,15 @@ impl Executor {
         let outcome = match why {
             Why::Heavy => Outcome::Move(Why::Heavy),
             Why::Cold => match self.load(unit) {
-                Ok(()) => self.attempt(unit, Allowed::LITTLE_WORK, replies),
+                Ok(()) => self.attempt(unit, unit.single(), Allowed::LITTLE_WORK, replies),
                 Err(why) => Outcome::Move(why),
             },
-            Why::Contended => self.attempt(unit, Allowed::LITTLE_WORK, replies),
+            Why::Contended => self.attempt(unit, unit.single(), Allowed::LITTLE_WORK, replies),
         };
         let outcome = match (outcome, unit.single()) {
             (Outcome::Replied { .. } | Outcome::Aborted | Outcome::Park(_), _) => outcome,
             (Outcome::Move(_), Some(call)) => self.run_heavy(unit, call, replies),
-            (Outcome::Move(_), None) => self.attempt(unit, Allowed::ON_WORKER, replies),
+            (Outcome::Move(_), None) => self.attempt(unit, None, Allowed::ON_WORKER, replies),
         };
         if let Outcome::Move(_) = outcome {
             // There is no place where it could wait longer.
@@ -304,11 +303,19 @@ impl Executor {
     fn attempt<'c>(
         &mut self,
         unit: &Unit<impl Calls<'c>>,
+        single: Option<Call<'c>>,
         allowed: Allowed,
         replies: &mut Replies<'_>,
     ) -> Outcome {
+        let is_long = match &single {
+            Some(call) => call.command.spec.long,
+            None => unit.is_long(),
+        };
+        if is_long && allowed.place == Place::IoThread {
+            return Outcome::Move(Why::Heavy);
+        }
         let mut behind = Behind::default();
-        let ran = self.run_locked(unit, allowed, replies, &mut behind);
+        let ran = self.run_locked(unit, single, allowed, replies, &mut behind);
         self.conclude(ran, replies, behind, allowed)
     }
 
@@ -316,27 +323,29 @@ impl Executor {
     fn run_locked<'c>(
         &mut self,
         unit: &Unit<impl Calls<'c>>,
+        single: Option<Call<'c>>,
         allowed: Allowed,
         replies: &mut Replies<'_>,
         behind: &mut Behind,
     ) -> Result<Ran> {
         let Executor { node, counters, arena, random, contention, .. } = self;
-        let locked = node.lock(unit, allowed.patience);
+        let locked = node.lock(unit, single.as_ref(), allowed.patience);
         contention.locked += 1;
         contention.waited += u64::from(locked.as_ref().is_none_or(|locked| locked.held.waited()));
         let Some(Locked { held: _held, located, writes }) = locked else { return Ok(Ran::Contended) };
         // Under the locks: whoever changes the databases' numbers holds all of them.
-        let env = node.env(unit.first_db(), unit.now_ms, &unit.limits, allowed.place, *random)?;
+        let db = single.as_ref().map_or_else(|| unit.first_db(), |call| call.db);
+        let mut env = node.env(db, unit.now_ms, &unit.limits, allowed.place, *random)?;
+        env.woken = unit.woken;
         if let Watching::Check(watch) = &unit.watching {
             let source = Source::Live(node.engine.begin_read(allowed.wait));
             if watch.is_changed(&mut ReadCx::new(env, source, arena))? {
                 return Ok(Ran::Aborted);
             }
         }
-        let env = Env { woken: unit.woken, ..env };
         let mut turn = Turn { node, counters, arena, wait: allowed.wait, snapshot: None, behind };
         if writes {
-            return turn.write_calls(env, unit, located, replies).map(Ran::Wrote);
+            return turn.write_calls(env, unit, single, located, replies).map(Ran::Wrote);
         }
         let source = Source::Live(node.engine.begin_read(allowed.wait));
         turn.read_calls(env, source, unit, located, replies).map(Ran::Wrote)
@@ -352,7 +361,7 @@ impl Executor {
         let reads_sources = match call.run() {
             Run::Read(_) => false,
             Run::Write(_) if call.command.spec.reads_sources => true,
-            _ => return self.attempt(unit, Allowed::ON_WORKER, replies),
+            _ => return self.attempt(unit, Some(call), Allowed::ON_WORKER, replies),
         };
         let mut behind = Behind::default();
         let ran = self.run_from_snapshot(unit, &call, reads_sources, replies, &mut behind);
@@ -368,7 +377,7 @@ impl Executor {
         behind: &mut Behind,
     ) -> Result<Ran> {
         let Executor { node, counters, arena, random, .. } = self;
-        let locked = node.lock(unit, Patience::Unlimited);
+        let locked = node.lock(unit, Some(call), Patience::Unlimited);
         let Some(Locked { mut held, located, .. }) = locked else { return Ok(Ran::Contended) };
         let env = node.env(unit.first_db(), unit.now_ms, &unit.limits, Place::Worker, *random)?;
         let snapshot = node.engine.snapshot()?;
@@ -377,7 +386,7 @@ impl Executor {
         if reads_sources {
             // The locks of what it only reads are held until it has a snapshot of them.
             held.keep_only(&written_stripes(call));
-            return turn.write_calls(env, unit, located, replies).map(Ran::Wrote);
+            return turn.write_calls(env, unit, Some(*call), located, replies).map(Ran::Wrote);
         }
         drop(held);
         turn.read_calls(env, Source::Snapshot(&snapshot), unit, located, replies).map(Ran::Wrote)
@@ -500,8 +509,13 @@ impl Node {
 
     /// Locks the stripes of all keys of a unit at once; None when patience ends.
     #[inline]
-    fn lock<'c>(&self, unit: &Unit<impl Calls<'c>>, patience: Patience) -> Option<Locked<'_>> {
-        if let Some(call) = unit.single()
+    fn lock<'c>(
+        &self,
+        unit: &Unit<impl Calls<'c>>,
+        single: Option<&Call<'c>>,
+        patience: Patience,
+    ) -> Option<Locked<'_>> {
+        if let Some(call) = single
             && !call.command.spec.locks_everything
             && let Some(at) = call.command.spec.keys.single()
         {

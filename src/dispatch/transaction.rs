@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tarn_engine::{AnySnapshot, AnyWrite, Error as EngineError, Wait, Write as _};
 
-use super::unit::{Atomic, Calls, Step, Unit};
+use super::unit::{Atomic, Call, Calls, Step, Unit};
 use super::watches::{Watch, WatchedKey, Watching, changed_keys};
 use crate::config::Events;
 use crate::error::{Error, Result, Stop};
@@ -111,11 +111,12 @@ impl Turn<'_> {
         &mut self,
         env: Env<'_>,
         unit: &Unit<impl Calls<'c>>,
+        single: Option<Call<'c>>,
         located: Located,
         replies: &mut Replies<'_>,
     ) -> Result<bool> {
         let protocol = unit.caller.protocol;
-        if let Some(call) = unit.single() {
+        if let Some(call) = single {
             let written = self.write(env, |cx| {
                 cx.begin_call(located, env.random);
                 replies.clear();
@@ -129,42 +130,11 @@ impl Turn<'_> {
             return Ok(wrote);
         }
         let written = self.write(env, |cx| {
-            replies.clear();
-            let (mut random, mut changes) = (env.random, 0);
-            for call in unit.calls.clone() {
-                let mark = cx.mark();
-                cx.begin_call(call.located, random);
-                cx.select(call.db);
-                random = next_random(random);
-                match call.write(cx) {
-                    Ok(reply) => {
-                        reply.write_out(protocol, cx.arena(), replies.out);
-                        replies.done(cx.changes() > changes);
-                        changes = cx.changes();
-                    }
-                    // Not the call's own fault.
-                    Err(error @ (Stop::Move(_) | Stop::Refuse(Error::Engine(_)))) => {
-                        if unit.atomic == Atomic::Yes || replies.steps.is_empty() {
-                            return Err(error);
-                        }
-                        cx.undo(mark);
-                        break;
-                    }
-                    // Nothing waits in a unit of several calls.
-                    Err(Stop::Park(park)) => {
-                        cx.undo(mark);
-                        let nil = if park.is_array { Reply::NilArray } else { Reply::Nil };
-                        nil.write(protocol, &[], replies.out);
-                        replies.done(false);
-                    }
-                    Err(Stop::Refuse(error)) => {
-                        cx.undo(mark);
-                        replies.refuse(&error);
-                    }
-                }
-                if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
-                    break;
-                }
+            // A savepoint at the beginning costs nothing. One before each call does, so that is done only if one of them is refused.
+            let begin = cx.mark();
+            if run_calls(cx, unit, Marks::None, env.random, replies)? == Ran::Refused {
+                cx.undo(begin);
+                run_calls(cx, unit, Marks::EachCall, env.random, replies)?;
             }
             Ok(())
         });
@@ -246,6 +216,72 @@ impl Turn<'_> {
             }
         }
     }
+}
+
+/// Where a unit can be rolled back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    None,
+    EachCall,
+}
+
+/// What became of the calls of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    Done,
+    /// One of them was refused and could not be undone alone.
+    Refused,
+}
+
+/// Runs the calls of a unit one after the other.
+#[inline]
+fn run_calls<'c>(
+    cx: &mut WriteCx<'_>,
+    unit: &Unit<impl Calls<'c>>,
+    marks: Marks,
+    first_random: u64,
+    replies: &mut Replies<'_>,
+) -> Result<Ran> {
+    replies.clear();
+    let protocol = unit.caller.protocol;
+    let (mut random, mut changes) = (first_random, 0);
+    for call in unit.calls.clone() {
+        let mark = (marks == Marks::EachCall).then(|| cx.mark());
+        cx.begin_call(call.located, random);
+        cx.select(call.db);
+        random = next_random(random);
+        let stop = match call.write(cx) {
+            Ok(reply) => {
+                reply.write_out(protocol, cx.arena(), replies.out);
+                replies.done(cx.changes() > changes);
+                changes = cx.changes();
+                if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
+                    break;
+                }
+                continue;
+            }
+            Err(stop) => stop,
+        };
+        // Not the call's own fault.
+        let ends_unit = matches!(stop, Stop::Move(_) | Stop::Refuse(Error::Engine(_)));
+        if ends_unit && (unit.atomic == Atomic::Yes || replies.steps.is_empty()) {
+            return Err(stop);
+        }
+        let Some(mark) = mark else { return Ok(Ran::Refused) };
+        cx.undo(mark);
+        match stop {
+            _ if ends_unit => break,
+            // Nothing waits in a unit of several calls.
+            Stop::Park(park) => {
+                let nil = if park.is_array { Reply::NilArray } else { Reply::Nil };
+                nil.write(protocol, &[], replies.out);
+                replies.done(false);
+            }
+            Stop::Refuse(error) => replies.refuse(&error),
+            Stop::Move(_) => break,
+        }
+    }
+    Ok(Ran::Done)
 }
 
 /// The keys that a transaction changes and that somebody watches or waits for.

@@ -245,8 +245,8 @@ impl IoThread {
         lookahead.look(&self.node, connection.session.db, bytes, limits);
         let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
         while flow == Flow::Next && connection.takes_commands() {
-            let Some(words) = lookahead.words(index, bytes) else { break };
             let Some(call) = lookahead.call(index, connection.session.db, bytes) else {
+                let Some(words) = lookahead.words(index, bytes) else { break };
                 flow = self.run_one(connection, place, words);
                 *used = begin + lookahead.end(index);
                 index += 1;
