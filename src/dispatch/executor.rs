@@ -307,9 +307,10 @@ impl Executor {
         allowed: Allowed,
         replies: &mut Replies<'_>,
     ) -> Outcome {
-        let is_long = match &single {
-            Some(call) => call.command.spec.long,
-            None => unit.is_long(),
+        let is_long = match (&single, unit.atomic) {
+            (Some(call), _) => call.command.spec.long,
+            (None, Atomic::Yes) => unit.is_long(),
+            (None, Atomic::No) => false,
         };
         if is_long && allowed.place == Place::IoThread {
             return Outcome::Move(Why::Heavy);
@@ -515,7 +516,13 @@ impl Node {
         single: Option<&Call<'c>>,
         patience: Patience,
     ) -> Option<Locked<'_>> {
-        if let Some(call) = single
+        // A batch stays with one key.
+        let first = match (single, unit.atomic) {
+            (Some(call), _) => Some(*call),
+            (None, Atomic::No) => unit.calls.clone().next(),
+            (None, Atomic::Yes) => None,
+        };
+        if let Some(call) = first
             && !call.command.spec.locks_everything
             && let Some(at) = call.command.spec.keys.single()
         {
