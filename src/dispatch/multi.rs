@@ -22,6 +22,8 @@ pub struct Queued {
 #[derive(Default)]
 pub struct Multi {
     pub queue: Vec<Queued>,
+    /// Of all words.
+    pub bytes: usize,
     /// Something was refused meanwhile: EXEC will refuse all of it.
     pub aborted: bool,
 }

@@ -336,6 +336,8 @@ pub struct Mark {
     savepoint: Savepoint,
     effects: usize,
     tally: Tally,
+    /// Calls before may have renumbered it.
+    db: Db,
 }
 
 impl<'a> WriteCx<'a> {
@@ -372,7 +374,8 @@ impl<'a> WriteCx<'a> {
 
     #[inline]
     pub fn mark(&mut self) -> Mark {
-        Mark { savepoint: self.txn.savepoint(), effects: self.effects.list.len(), tally: self.tally }
+        let (effects, tally, db) = (self.effects.list.len(), self.tally, self.env.db);
+        Mark { savepoint: self.txn.savepoint(), effects, tally, db }
     }
 
     /// Undoes the call that began at the mark: it was refused.
@@ -380,6 +383,7 @@ impl<'a> WriteCx<'a> {
         self.txn.rollback_to(mark.savepoint);
         self.effects.refuse_from(mark.effects);
         self.tally = mark.tally;
+        self.env.db = mark.db;
     }
 
     /// Runs a call that only reads. It sees what calls before it have put.

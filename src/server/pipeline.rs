@@ -468,6 +468,14 @@ impl IoThread {
         let before = connection.output.len();
         if let Some(multi) = &mut connection.session.multi {
             multi.queue.push(call.to_queued());
+            multi.bytes += call.words.bytes();
+            // What is queued is a part of the query that waits.
+            if multi.bytes > self.config.client_query_buffer_limit {
+                let client = connection.session.client.id;
+                tracing::warn!(client, "a client was closed: its transaction is too long");
+                connection.dead = true;
+                return Flow::Stop;
+            }
             connection.session.client.set_queued(Some(multi.queue.len()));
         }
         Reply::Simple("QUEUED").write(connection.session.protocol, &[], &mut connection.output);

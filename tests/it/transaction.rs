@@ -207,6 +207,12 @@ fn calls_see_what_those_before_them_did() {
         "SET a 1 | MULTI | FLUSHALL | SET b 2 | FLUSHALL | SET c 3 | SWAPDB 0 1 | EXEC | KEYS * | SELECT 1 | KEYS *",
         "+OK | +OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | [+OK +OK +OK +OK +OK] | [] | +OK | [\"c\"]",
     );
+    // A refused call behind it changes nothing of that.
+    check(
+        "SET a 1 | MULTI | GET a | SWAPDB 0 1 | SET b 2 | LPUSH b x | SET c 3 | EXEC | KEYS * | SELECT 1 | KEYS *",
+        "+OK | +OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | \
+         [\"1\" +OK +OK -\"WRONGTYPE Operation against a key holding the wrong kind of value\" +OK] | ~[\"b\" \"c\"] | +OK | [\"a\"]",
+    );
     check(
         "MULTI | SET a 1 | SELECT 1 | SET a 2 | GET a | SELECT 99 | GET a | EXEC | GET a | SELECT 0 | GET a",
         "+OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | \
@@ -402,4 +408,19 @@ fn all_of_a_transaction_or_none_survives_a_crash() {
         let last: usize = std::str::from_utf8(last).unwrap().split('-').nth(1).unwrap().parse().unwrap();
         assert!(last + 1 >= 20 + round * 30, "what was answered is there: {last}");
     }
+}
+
+#[test]
+fn what_is_queued_counts_as_a_query() {
+    let server = Server::start(Options::new(ENGINES[0]).with("client-query-buffer-limit", "1mb"));
+    let half = "x".repeat(500 * 1024);
+    let queue = |count: usize| {
+        let mut conn = server.conn();
+        conn.call(&["MULTI"]);
+        let queued = (0..count).all(|_| conn.try_call(&["SET", "k", &half]).is_ok());
+        queued && matches!(conn.try_call(&["EXEC"]), Ok(Value::Array(_)))
+    };
+    assert!(queue(2));
+    assert!(!queue(3));
+    assert_eq!(server.conn().call(&["STRLEN", "k"]), Value::Int(500 * 1024));
 }
