@@ -116,14 +116,18 @@ pub fn transactions(rng: &mut Rng, families: &[&Family], steps: usize) -> Script
     let mut grouped = Vec::new();
     let mut steps = steps.into_iter().peekable();
     while let Some(step) = steps.next() {
-        let Step::Command(args) = step else {
-            grouped.push(step);
-            continue;
+        let args = match step {
+            Step::Command(args) if may_be_queued(&args) => args,
+            step => {
+                grouped.push(step);
+                continue;
+            }
         };
         let mut commands = vec![args];
         let most = rng.below(12);
         while commands.len() < most
-            && let Some(Step::Command(args)) = steps.next_if(|step| matches!(step, Step::Command(_)))
+            && let Some(Step::Command(args)) =
+                steps.next_if(|step| matches!(step, Step::Command(args) if may_be_queued(args)))
         {
             commands.push(args);
         }
@@ -136,6 +140,14 @@ pub fn transactions(rng: &mut Rng, families: &[&Family], steps: usize) -> Script
         }
     }
     Script { steps: grouped, groups }
+}
+
+/// Not what one of the servers refuses while it queues, and the other does not: it would abort there, and run here.
+fn may_be_queued(args: &Args) -> bool {
+    let has_new_option = |name: &[u8]| args[0].eq_ignore_ascii_case(name) && args.len() > 3;
+    // What Redis has queued refers to the value, and is counted.
+    let counts_references = args.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"REFCOUNT"));
+    !has_new_option(b"ZRANK") && !has_new_option(b"ZREVRANK") && !counts_references
 }
 
 /// Some more commands on the key of the last one.
