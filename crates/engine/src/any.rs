@@ -173,6 +173,11 @@ impl Write for AnyWrite<'_> {
     }
 
     #[inline]
+    fn frees(&mut self) {
+        either!(self, w => w.frees())
+    }
+
+    #[inline]
     fn commit(self) -> Result<Position> {
         either!(self, w => w.commit())
     }

@@ -23,7 +23,7 @@ pub enum Error {
     /// Bytes on disk are not what was written. Names the file.
     #[error("corrupt data in {file}: {reason}")]
     Corrupt { file: PathBuf, reason: String },
-    /// No space is left. Writes have stopped; reads go on.
+    /// No space is left. Nothing was written; reads go on, and so does what frees something.
     #[error("the disk is full: {0}")]
     Full(String),
     /// The operating system refused a read or a write. Writes have stopped; reads go on.

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 /// Where the threads of the engine look.
 pub const PLACES: [&str; 5] = ["sync", "freeze", "write-back", "load", "compaction"];
 
-/// Calls of the log's files that can be told to fail.
-pub const FAULTS: [&str; 2] = ["log-write", "log-sync"];
+/// Calls of the log's files that can be told to fail: once, or with an `s` at the end until something else is armed.
+pub const FAULTS: [&str; 5] = ["log-write", "log-sync", "log-writes", "log-syncs", "nothing"];
 
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static PLACE: Mutex<String> = Mutex::new(String::new());
@@ -32,11 +32,11 @@ pub fn reach(place: &str) {
 pub fn fails(fault: &str) -> bool {
     IS_ARMED.load(Ordering::Relaxed) && {
         let mut place = PLACE.lock();
-        let fails = *place == fault;
-        if fails {
+        if *place == fault {
             place.clear();
+            return true;
         }
-        fails
+        place.strip_suffix('s') == Some(fault)
     }
 }
 

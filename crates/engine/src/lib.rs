@@ -276,7 +276,11 @@ pub trait Write: Read {
     /// Locks a row, which need not be there, without writing it: of two concurrent transactions that lock or write the
     /// same row one is refused at its commit. Does nothing where the caller's own locks do that, and counts as no change.
     fn lock(&mut self, space: Space, key: &[u8]);
-    /// Makes the rows visible and returns their place in the order. Does not wait for durability.
+    /// Says that the transaction frees more than it takes, so that it may use the room that is kept for those where the disk
+    /// is full.
+    fn frees(&mut self) {}
+    /// Makes the rows visible and returns their place in the order. Does not wait for durability. [`Error::Full`]: it was
+    /// refused before it had a place, and nobody has seen anything of it.
     fn commit(self) -> Result<Position>;
     fn rollback(self);
 }
@@ -301,8 +305,13 @@ pub struct Stats {
     pub compaction_pending_bytes: u64,
     pub syncs: u64,
     pub last_sync_micros: u64,
-    /// Set once writes have stopped: the reason, in words for the operator.
+    /// Set while writes are refused: the reason, in words for the operator.
     pub write_error: Option<String>,
+    /// Files of the sorted data in which something could not be read since the start.
+    pub damaged_files: u64,
+    /// Only what frees something is taken.
+    pub disk_full: bool,
+    pub disk_free_bytes: u64,
 }
 
 /// A run of rows of the sorted data that is stored, and rewritten, as one. Runs may overlap: a row's newest version

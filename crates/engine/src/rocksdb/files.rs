@@ -5,6 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use rustix::io::{Errno, retry_on_intr};
+
 use crate::Error;
 
 /// A file that only grows.
@@ -13,6 +16,18 @@ pub trait AppendFile: Send + Sync {
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
     /// Returns once the device has everything that was appended.
     fn sync(&self) -> io::Result<()>;
+    /// Sets room aside for the file's bytes up to `len`, without a change to its length: no write within it fails for want of room.
+    /// False where the file system cannot promise that.
+    fn reserve(&self, len: u64) -> io::Result<bool>;
+    /// Gives back what is reserved behind the file's end.
+    fn give_back(&self) -> io::Result<()>;
+}
+
+/// Of a file system, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    pub total: u64,
+    pub free: u64,
 }
 
 /// The operations on a directory of log segments and marker files.
@@ -23,12 +38,14 @@ pub trait Files: Send + Sync {
     fn len(&self, path: &Path) -> io::Result<u64>;
     /// The names, not the paths, of the directory's files.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Cuts the file to `len` bytes and syncs it.
     fn truncate(&self, path: &Path, len: u64) -> io::Result<()>;
-    fn sync_file(&self, path: &Path) -> io::Result<()>;
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Of the file system that the directory is on.
+    fn space(&self, dir: &Path) -> io::Result<Space>;
 }
 
 /// The operating system's files.
@@ -43,6 +60,18 @@ impl AppendFile for OsFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn reserve(&self, len: u64) -> io::Result<bool> {
+        match retry_on_intr(|| fallocate(&self.0, FallocateFlags::KEEP_SIZE, 0, len)) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn give_back(&self) -> io::Result<()> {
+        self.0.set_len(self.0.metadata()?.len())
     }
 }
 
@@ -71,6 +100,10 @@ impl Files for OsFiles {
         Ok(names)
     }
 
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
@@ -85,12 +118,14 @@ impl Files for OsFiles {
         file.sync_all()
     }
 
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_data()
-    }
-
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         File::open(dir)?.sync_all()
+    }
+
+    fn space(&self, dir: &Path) -> io::Result<Space> {
+        let system = statvfs(dir)?;
+        let block = system.f_frsize.max(1);
+        Ok(Space { total: system.f_blocks * block, free: system.f_bavail * block })
     }
 }
 

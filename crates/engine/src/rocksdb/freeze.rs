@@ -22,6 +22,8 @@ use crate::{Error, Groups, Result, failpoint};
 const FREEZE_AT_BYTES: usize = 384 << 20;
 /// Log since the last freeze at which the next one is due, so that replaying it stays short.
 const FREEZE_AT_LOG_BYTES: u64 = 768 << 20;
+/// Log since the last freeze, as a part of what is free on the disk, at which the next one is due: it has to fit in there.
+const LOG_SHARE_OF_FREE: u64 = 8;
 /// Sealed sets of the current unit from which on they are joined; each costs a lookup on the way to a clean row.
 const SETS_BEFORE_JOIN: usize = 4;
 const LOOK_ROUND: Duration = Duration::from_millis(500);
@@ -178,18 +180,37 @@ impl Inner {
         while !self.background.is_ending.load(Ordering::Acquire) {
             failpoint::reach("freeze");
             self.background.freeze_wanted.store(false, Ordering::SeqCst);
+            if self.log.is_stopped() {
+                self.background.wake_writer();
+            }
+            if self.store.damage().take_no_room() {
+                self.log.begin_full(Error::Full("a compaction finds no room".to_owned()));
+            }
             let is_due = self.active_and_sealed_bytes() >= self.freeze_at_bytes.load(Ordering::Relaxed)
                 || self.log.unit_bytes() >= FREEZE_AT_LOG_BYTES
-                || self.units.lock().abandoned.is_overdue();
+                || self.units.lock().abandoned.is_overdue()
+                || self.is_room_wanted();
             if is_due && !self.log.is_stopped() {
                 match self.freeze() {
                     Ok(_) => continue,
+                    Err(_) if self.log.room().is_full() => {}
                     Err(error) => tracing::warn!(%error, "cannot freeze the tables"),
                 }
             }
             self.join_sealed();
             std::thread::park_timeout(LOOK_ROUND);
         }
+    }
+
+    /// Whether the log should be written back for the sake of its room, while it fits into what is free.
+    fn is_room_wanted(&self) -> bool {
+        let room = self.log.room();
+        let log = self.log.unit_bytes();
+        if room.is_full() {
+            // Further deletions come with the unit that waits.
+            return log > 0 && self.units.lock().queue.is_empty();
+        }
+        log > 0 && log >= room.free() / LOG_SHARE_OF_FREE
     }
 
     fn active_and_sealed_bytes(&self) -> usize {

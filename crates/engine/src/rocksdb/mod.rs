@@ -14,6 +14,7 @@ mod files;
 mod freeze;
 mod groups;
 mod hash;
+mod inspect;
 mod linear_hash;
 mod log;
 mod open;
@@ -44,6 +45,7 @@ use self::files::Files;
 use self::freeze::{Background, Units};
 use self::groups::{Effort, Loader};
 use self::hash::Hasher;
+pub use self::inspect::{Finding, Inspection, Met};
 use self::log::{Log, PENDING_LIMIT_BYTES};
 use self::shard::Shards;
 pub use self::snapshot::RocksSnapshot;
@@ -60,6 +62,8 @@ use crate::{
 const ROWS_PER_HOLD: usize = 64;
 /// How many rows ahead a commit, or a read of many rows, prefetches.
 const LOOK_AHEAD: usize = 16;
+/// The most that a disk which fills up slows who writes. It never stops them: what does not fit is refused.
+const SLOWED_BY_DISK: f32 = 0.95;
 /// Random picks of a transaction that meet what it deleted itself. Few only when all but a hundredth of the group is deleted:
 /// the way around them is a walk over the group.
 const REDRAWS: usize = 128;
@@ -144,17 +148,18 @@ impl Inner {
         Ok(())
     }
 
-    fn commit(&self, buffer: &TxBuffer) -> Result<Position> {
+    fn commit(&self, buffer: &TxBuffer, frees: bool) -> Result<Position> {
         self.check_open()?;
         if buffer.rows.is_empty() {
             return Ok(self.log.last());
         }
-        if self.is_stuck.load(Ordering::Relaxed) {
+        // Where the disk is full, what frees something is bounded by the room that is kept for it.
+        if self.is_stuck.load(Ordering::Relaxed) && !(frees && self.log.room().is_full()) {
             return Err(self.stuck_error());
         }
         let mut grown = 0;
         let entered = self.barrier.enter();
-        let (position, pending) = self.log.append(&buffer.bytes)?;
+        let (position, pending) = self.log.append(&buffer.bytes, frees)?;
         let mut rows = buffer.rows.as_slice();
         while let Some(first) = rows.first() {
             let index = first.hash.shard();
@@ -202,7 +207,15 @@ impl Inner {
             // Commits are refused: nothing is won by slowing who makes them.
             return 0.0;
         }
-        self.fullness()
+        if self.log.room().is_full() {
+            return 0.0;
+        }
+        self.fullness().max(self.log_share().min(SLOWED_BY_DISK))
+    }
+
+    /// How much the log holds of what the disk has room for: all of it has to be written back.
+    fn log_share(&self) -> f32 {
+        self.log.live().1 as f32 / self.log.room().free().max(1) as f32
     }
 
     /// How much of the dirty budget is taken.
@@ -236,6 +249,7 @@ impl Inner {
         let write_error = self
             .log
             .write_error()
+            .or_else(|| self.log.room().reason())
             .map(|error| error.to_string())
             .or_else(|| self.is_stuck.load(Ordering::Relaxed).then(|| self.stuck_error().to_string()));
         Stats {
@@ -250,13 +264,16 @@ impl Inner {
             memtable_bytes: self.store.property("rocksdb.cur-size-all-mem-tables"),
             log_bytes,
             log_segments,
-            sorted_bytes: self.store.property("rocksdb.total-sst-files-size"),
+            sorted_bytes: self.store.sorted_bytes(),
             write_backs: self.write_backs.load(Ordering::Relaxed),
             write_back_pending,
             compaction_pending_bytes: self.store.property("rocksdb.estimate-pending-compaction-bytes"),
             syncs,
             last_sync_micros,
             write_error,
+            damaged_files: self.store.damage().count(),
+            disk_full: self.log.room().is_full(),
+            disk_free_bytes: self.log.room().free(),
         }
     }
 }
@@ -271,7 +288,7 @@ impl Engine for RocksEngine {
     }
 
     fn begin_write(&self, wait: Wait) -> RocksWrite<'_> {
-        RocksWrite { inner: &self.inner, wait, buffer: TxBuffer::take() }
+        RocksWrite { inner: &self.inner, wait, buffer: TxBuffer::take(), frees: false }
     }
 
     #[inline]
@@ -483,6 +500,7 @@ pub struct RocksWrite<'e> {
     inner: &'e Inner,
     wait: Wait,
     buffer: TxBuffer,
+    frees: bool,
 }
 
 impl Drop for RocksWrite<'_> {
@@ -550,8 +568,12 @@ impl Write for RocksWrite<'_> {
     #[inline]
     fn lock(&mut self, _space: Space, _key: &[u8]) {}
 
+    fn frees(&mut self) {
+        self.frees = true;
+    }
+
     fn commit(self) -> Result<Position> {
-        self.inner.commit(&self.buffer)
+        self.inner.commit(&self.buffer, self.frees)
     }
 
     fn rollback(self) {}

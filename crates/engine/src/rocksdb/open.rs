@@ -4,6 +4,7 @@
 //! LOCK      held by the process that has the database open
 //! FORMAT    the version of everything below
 //! MARKS     what log and sorted data are held to
+//! RESERVE   room that is given up when the disk is full; it holds nothing
 //! CREATING  there while a new database is being made, and only then
 //! log/      segments
 //! sorted/   RocksDB
@@ -29,22 +30,23 @@ use super::hash::Hasher;
 use super::log::marks::{Marks, MarksFile, replace};
 use super::log::record::Row;
 use super::log::replay::{OVERRIDE, Replay};
+use super::log::room::{Room, make_room_for_start};
 use super::log::segment::Segment;
 use super::log::{Log, Resume, replay};
 use super::shard::Shards;
 use super::sorted::SortedRows;
 use super::store::Store;
 use super::store::filter::FilterContext;
-use super::write_back::{Steps, write_unit};
+use super::write_back::{Steps, Way, write_unit};
 use super::{Inner, OpenOptions, RocksEngine};
 use crate::{Error, Groups, Result, Space, SpaceDef};
 
 /// Of the whole directory. A newer one is refused.
 const FORMAT_VERSION: u32 = 2;
 /// The last one without marks.
-const WITHOUT_MARKS: u32 = 1;
+pub const WITHOUT_MARKS: u32 = 1;
 /// A damaged MANIFEST can make RocksDB spin. Reading a long one takes seconds.
-const STORE_PATIENCE: Duration = Duration::from_secs(120);
+pub const STORE_PATIENCE: Duration = Duration::from_secs(120);
 const FORMAT_WORDS: &str = "tarn data format ";
 
 pub fn log_dir(dir: &Path) -> PathBuf {
@@ -71,6 +73,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
     let dir = options.dir.clone();
     create_dir(&*files, &dir)?;
     let lock = lock(&dir)?;
+    let is_short_of_room = make_room_for_start(&*files, &dir, &log_dir(&dir));
     let format = check_format(&*files, &dir)?;
     let is_new = format.is_none();
     let anyway = options.truncate_damaged_log;
@@ -95,7 +98,7 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         if let Some(left) = left {
             check_sorted(&sorted, left, anyway)?;
         }
-        Store::open(&sorted, spaces, block_cache, is_new, filter)
+        Store::open(&sorted, spaces, block_cache, is_new, filter, !is_short_of_room)
     })?;
     let applied = store.applied()?;
     let marks = left.unwrap_or(Marks::without_log(applied.lsn));
@@ -134,12 +137,18 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
             next_lsn: replayed.end.lsn + 1,
             next_sequence: replayed.next_sequence,
             marks,
+            room: Room::new(files.clone(), &dir),
             unit: segments,
             queued: queue.iter().flat_map(|unit| &unit.segments).cloned().collect(),
         },
     );
-    // The first commit finds its segment there.
-    log.prepare_segment()?;
+    // The first commit finds its segment there. On a full disk reads are served all the same.
+    for outcome in [log.room().make_reserve(), log.prepare_segment()] {
+        match outcome {
+            Err(error @ Error::Full(_)) => log.begin_full(error),
+            other => other?,
+        }
+    }
     if format != Some(FORMAT_VERSION) {
         write_format(&*files, &dir)?;
     }
@@ -198,7 +207,7 @@ pub fn sync_parent(files: &dyn Files, path: &Path) -> Result<()> {
     files.sync_dir(parent).map_err(|error| io_error("syncing", parent, &error))
 }
 
-fn lock(dir: &Path) -> Result<File> {
+pub fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("LOCK");
     let file = File::options()
         .write(true)
@@ -271,23 +280,7 @@ fn check_sorted(sorted: &Path, left: Marks, anyway: bool) -> Result<()> {
 fn check_format(files: &dyn Files, dir: &Path) -> Result<Option<u32>> {
     let path = format_file(dir);
     if path.exists() {
-        let mut text = String::new();
-        files
-            .open(&path)
-            .and_then(|mut file| file.read_to_string(&mut text))
-            .map_err(|error| io_error("reading", &path, &error))?;
-        let version: Option<u32> =
-            text.strip_prefix(FORMAT_WORDS).and_then(|rest| rest.trim_end().parse().ok());
-        return match version {
-            Some(version @ WITHOUT_MARKS..=FORMAT_VERSION) => Ok(Some(version)),
-            Some(version) => Err(Error::Corrupt {
-                file: path,
-                reason: format!(
-                    "the data has format {version}, this version reads format {FORMAT_VERSION}; use a newer version"
-                ),
-            }),
-            None => Err(Error::Corrupt { file: path, reason: "it does not name a format".to_owned() }),
-        };
+        return read_format(files, dir).map(Some);
     }
     let marker = creating_file(dir);
     if !marker.exists() {
@@ -305,6 +298,27 @@ fn check_format(files: &dyn Files, dir: &Path) -> Result<Option<u32>> {
             .map_err(|error| io_error("creating", &marker, &error))?;
     }
     Ok(None)
+}
+
+/// Of a database that is there.
+pub fn read_format(files: &dyn Files, dir: &Path) -> Result<u32> {
+    let path = format_file(dir);
+    let mut text = String::new();
+    files
+        .open(&path)
+        .and_then(|mut file| file.read_to_string(&mut text))
+        .map_err(|error| io_error("reading", &path, &error))?;
+    let version: Option<u32> = text.strip_prefix(FORMAT_WORDS).and_then(|rest| rest.trim_end().parse().ok());
+    match version {
+        Some(version @ WITHOUT_MARKS..=FORMAT_VERSION) => Ok(version),
+        Some(version) => Err(Error::Corrupt {
+            file: path,
+            reason: format!(
+                "the data has format {version}, this version reads format {FORMAT_VERSION}; use a newer version"
+            ),
+        }),
+        None => Err(Error::Corrupt { file: path, reason: "it does not name a format".to_owned() }),
+    }
 }
 
 pub fn write_format(files: &dyn Files, dir: &Path) -> Result<()> {
@@ -373,7 +387,17 @@ impl replay::Sink for Recovery<'_> {
         while self.queued_bytes > self.queue_bytes
             && let Some(unit) = self.queue.pop_front()
         {
-            self.write_back(&unit)?;
+            match self.write_back(&unit) {
+                Err(Error::Full(why)) => {
+                    tracing::warn!(
+                        why,
+                        "there is no room to write back what the log holds: it stays in memory"
+                    );
+                    self.queue.push_front(unit);
+                    self.queue_bytes = usize::MAX;
+                }
+                other => other?,
+            }
         }
         Ok(())
     }
@@ -382,7 +406,7 @@ impl replay::Sink for Recovery<'_> {
 impl Recovery<'_> {
     fn write_back(&mut self, unit: &Unit) -> Result<()> {
         let sorted = SortedRows::of(&unit.sets, self.spaces.len(), self.store, &Abandoned::default());
-        write_unit(self.store, &ingest_dir(self.dir), &sorted, unit, self.steps)?;
+        write_unit(self.store, &ingest_dir(self.dir), &sorted, unit, Way::BySize, self.steps)?;
         self.marks.applied(unit.end.lsn, unit.last_segment())?;
         self.shards.retire(&unit.sets, unit.number, &Abandoned::default(), &|space, key| match self
             .spaces

@@ -6,7 +6,9 @@
 
 pub mod marks;
 pub mod record;
+pub mod renew;
 pub mod replay;
+pub mod room;
 pub mod segment;
 mod sync;
 
@@ -22,6 +24,7 @@ use smallvec::SmallVec;
 
 use self::marks::MarksFile;
 use self::record::{MAX_RECORD_BYTES, RECORD_HEADER};
+use self::room::Room;
 use self::segment::Segment;
 use super::files::Files;
 use crate::{Durability, Error, Notify, Position, Result};
@@ -52,6 +55,7 @@ pub struct Log {
     /// A segment has been prepared, or could not be.
     prepared: Condvar,
     marks: Arc<MarksFile>,
+    room: Room,
     stopped: AtomicBool,
     /// What was durable when the log stopped: nothing more will be, whatever setting follows.
     durable_at_stop: AtomicU64,
@@ -74,6 +78,10 @@ struct Pending {
     /// Where records begin in `bytes`.
     starts: SmallVec<[usize; 4]>,
     position: u64,
+    /// Bytes that are set aside in the current segment and that no commit has claimed.
+    room: u64,
+    /// How many of them are for commits which free something; all of them while the disk is full.
+    kept: u64,
 }
 
 struct Writer {
@@ -83,6 +91,8 @@ struct Writer {
     unit: Vec<Arc<Segment>>,
     /// Closed segments that no sync round has covered yet, oldest first.
     unsynced: Vec<Arc<Segment>>,
+    /// Segments that a write or a sync has failed in, or that came before one.
+    distrusted: Vec<Arc<Segment>>,
     next_lsn: u64,
     next_sequence: u64,
     /// Somebody is making the segment of that number.
@@ -103,6 +113,7 @@ pub struct Resume {
     pub next_lsn: u64,
     pub next_sequence: u64,
     pub marks: Arc<MarksFile>,
+    pub room: Room,
     /// Replayed segments whose rows are in the tables and not yet written back.
     pub unit: Vec<Arc<Segment>>,
     /// Those of older units, which wait to be written back.
@@ -122,6 +133,7 @@ impl Log {
             durability: AtomicU8::new(encode(durability)),
             pending: CachePadded::new(Mutex::new(Pending {
                 position: resume.position,
+                kept: resume.room.sizes.kept,
                 ..Pending::default()
             })),
             last: CachePadded::new(AtomicU64::new(resume.position)),
@@ -133,6 +145,7 @@ impl Log {
                 next: None,
                 unit: resume.unit,
                 unsynced: Vec::new(),
+                distrusted: Vec::new(),
                 next_lsn: resume.next_lsn,
                 next_sequence: resume.next_sequence,
                 is_preparing: false,
@@ -141,6 +154,7 @@ impl Log {
             round: Mutex::new(()),
             prepared: Condvar::new(),
             marks: resume.marks,
+            room: resume.room,
             stopped: AtomicBool::new(false),
             durable_at_stop: AtomicU64::new(0),
             reason: Mutex::new(None),
@@ -177,25 +191,34 @@ impl Log {
         }
     }
 
-    /// Appends one commit's rows; the order of these calls is the order of commits.
+    /// Appends one commit's rows; the order of these calls is the order of commits. One that frees something may use the room
+    /// that is kept for this.
     #[inline]
-    pub fn append(&self, rows: &[u8]) -> Result<(Position, usize)> {
+    pub fn append(&self, rows: &[u8], frees: bool) -> Result<(Position, usize)> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(self.stop_reason());
         }
         if rows.len() > MAX_RECORD_BYTES - RECORD_SPLIT_BYTES {
-            return Err(Error::Full(format!(
+            return Err(Error::Unavailable(format!(
                 "a transaction of {} bytes is larger than the log takes",
                 rows.len()
             )));
         }
+        let needed = (rows.len() + RECORD_HEADER) as u64;
         let mut pending = self.pending.lock();
-        let Pending { bytes, starts, position } = &mut *pending;
+        while pending.room < needed.saturating_add(if frees { 0 } else { pending.kept }) {
+            drop(pending);
+            self.make_room(needed, frees)?;
+            pending = self.pending.lock();
+        }
+        let Pending { bytes, starts, position, room, .. } = &mut *pending;
+        let before = bytes.len();
         if starts.last().is_none_or(|start| bytes.len() - start > RECORD_SPLIT_BYTES) {
             starts.push(bytes.len());
             bytes.extend_from_slice(&[0; RECORD_HEADER]);
         }
         bytes.extend_from_slice(rows);
+        *room -= (bytes.len() - before) as u64;
         *position += 1;
         self.last.store(*position, Ordering::Release);
         Ok((Position(*position), bytes.len()))
@@ -240,6 +263,9 @@ impl Log {
 
     /// Writes what is pending, as one call, to the current segment.
     fn write_pending(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<()> {
+        if self.pending.lock().starts.is_empty() {
+            return if self.stopped.load(Ordering::Acquire) { Err(self.stop_reason()) } else { Ok(()) };
+        }
         // Before anything is taken: others may write while a segment is made.
         let current = self.current_segment(writer).inspect_err(|error| self.stop(error.clone()))?;
         if self.stopped.load(Ordering::Acquire) {
@@ -264,6 +290,9 @@ impl Log {
         bytes.clear();
         bytes.shrink_to(KEPT_BUFFER_BYTES);
         writer.spare = bytes;
+        if current.room() < self.room.sizes.chunk / 2 && !self.room.is_full() {
+            self.top_up(&current);
+        }
         Ok(())
     }
 
@@ -322,7 +351,8 @@ impl Log {
         writer.is_preparing = true;
         let (sequence, next_lsn) = (writer.next_sequence, writer.next_lsn);
         let made = MutexGuard::unlocked(writer, || {
-            let segment = Segment::prepare(&*self.files, &self.dir, sequence, next_lsn)?;
+            let room::Sizes { chunk, kept, .. } = self.room.sizes;
+            let segment = Segment::prepare(&*self.files, &self.dir, sequence, next_lsn, &[chunk, kept])?;
             let synced_lsn = self.synced_lsn.load(Ordering::Acquire);
             self.marks.update(|marks| {
                 marks.synced_lsn = marks.synced_lsn.max(synced_lsn);
@@ -334,8 +364,13 @@ impl Log {
         self.prepared.notify_all();
         let segment = made?;
         writer.next_sequence += 1;
-        let place = if writer.current.is_none() { &mut writer.current } else { &mut writer.next };
-        *place = Some(segment);
+        if writer.current.is_none() {
+            let mut pending = self.pending.lock();
+            pending.room = segment.room().saturating_sub(pending.bytes.len() as u64);
+            writer.current = Some(segment);
+        } else {
+            writer.next = Some(segment);
+        }
         Ok(())
     }
 
@@ -349,15 +384,21 @@ impl Log {
         &self.marks
     }
 
-    /// Closes the current segment, if it holds anything.
-    fn leave_segment(writer: &mut Writer) {
-        if writer.current.as_ref().is_some_and(|current| !current.is_empty())
-            && let Some(current) = writer.current.take()
+    /// Closes the current segment, if it holds anything and the next one has room for what is claimed.
+    fn leave_segment(&self, writer: &mut Writer) {
+        let Some(current) = writer.current.as_ref().filter(|current| !current.is_empty()).cloned() else {
+            return;
+        };
         {
-            writer.unsynced.push(current.clone());
-            writer.unit.push(current);
-            writer.current = writer.next.take();
+            let mut pending = self.pending.lock();
+            let claimed = pending.bytes.len() as u64;
+            let Some(next) = writer.next.take_if(|next| next.room() >= claimed) else { return };
+            pending.room = next.room() - claimed;
+            writer.current = Some(next);
         }
+        current.give_back();
+        writer.unsynced.push(current.clone());
+        writer.unit.push(current);
     }
 
     /// Ends the unit that is being filled: what was committed until now is in the returned segments, what is
@@ -365,13 +406,123 @@ impl Log {
     pub fn cut(&self) -> Result<Cut> {
         let mut writer = self.writer.lock();
         self.write_pending(&mut writer)?;
-        Self::leave_segment(&mut writer);
+        if writer.current.as_ref().is_some_and(|current| !current.is_empty()) {
+            // A sync may have taken the one that was prepared.
+            while writer.next.is_none() {
+                self.make_segment(&mut writer)?;
+            }
+            self.leave_segment(&mut writer);
+        }
         self.unit_bytes.store(0, Ordering::Relaxed);
         Ok(Cut {
             segments: std::mem::take(&mut writer.unit),
             last_lsn: writer.next_lsn - 1,
             position: self.written.load(Ordering::Acquire),
         })
+    }
+
+    /// More room in the segment that is written to, before it is needed.
+    fn top_up(&self, current: &Segment) {
+        self.room.measure();
+        match current.reserve(current.bytes() + self.room.sizes.chunk) {
+            Ok(more) => self.pending.lock().room += more,
+            Err(error) => self.begin_full(error),
+        }
+    }
+
+    /// For a commit of this length, or for all: room is set aside, or the disk is full.
+    #[cold]
+    fn make_room(&self, needed: u64, frees: bool) -> Result<()> {
+        if self.room.is_full() && !frees {
+            return Err(self.room.error());
+        }
+        let mut writer = self.writer.lock();
+        let current =
+            self.current_segment(&mut writer).inspect_err(|error| self.begin_full(error.clone()))?;
+        let (claimed, has_enough) = {
+            let pending = self.pending.lock();
+            let kept = if frees { 0 } else { pending.kept };
+            (pending.bytes.len() as u64, pending.room >= needed.saturating_add(kept))
+        };
+        if has_enough {
+            // Somebody else has seen to it.
+            return Ok(());
+        }
+        let room::Sizes { chunk, kept, .. } = self.room.sizes;
+        let least = current.bytes() + claimed + needed;
+        let mut outcome = current.reserve(least + kept + chunk).or_else(|_| current.reserve(least + kept));
+        if let Err(error) = &outcome {
+            if needed > chunk && !frees {
+                // Others may be small enough.
+                return Err(error.clone());
+            }
+            self.begin_full(error.clone());
+            if frees {
+                outcome = current
+                    .reserve(least + self.room.sizes.kept_when_full)
+                    .or_else(|_| current.reserve(least));
+            }
+        }
+        self.pending.lock().room += outcome?;
+        if self.room.is_full() && !frees { Err(self.room.error()) } else { Ok(()) }
+    }
+
+    /// No room could be set aside, or write-back found none.
+    pub fn begin_full(&self, error: Error) {
+        if !matches!(error, Error::Full(_)) {
+            self.stop(error);
+        } else if self.room.begin(error) {
+            self.pending.lock().kept = u64::MAX;
+            self.wake_sync_thread();
+        }
+    }
+
+    /// Ends the time in which the disk counts as full, once there is room for all that is set aside, and for what the log
+    /// holds, which is to be written back.
+    pub fn tend_room(&self) {
+        let free = self.room.measure();
+        let sizes = self.room.sizes;
+        let wanted = (sizes.reserve + 2 * sizes.chunk).saturating_add(self.live().1);
+        if !self.room.is_full() || self.is_stopped() {
+            return;
+        }
+        if free < wanted || self.room.is_refused_to_write_back.load(Ordering::Relaxed) {
+            // Not what write-back needs.
+            self.keep_more(free.saturating_sub(sizes.start));
+            return;
+        }
+        let has_room = self.room.make_reserve().is_ok() && self.prepare_segment().is_ok() && {
+            let writer = self.writer.lock();
+            writer.current.as_ref().is_some_and(|current| {
+                let more = current.reserve(current.bytes() + sizes.chunk);
+                let mut pending = self.pending.lock();
+                pending.room += more.as_ref().copied().unwrap_or(0);
+                more.is_ok()
+            })
+        };
+        if has_room {
+            self.pending.lock().kept = sizes.kept;
+            self.room.end();
+        }
+    }
+
+    /// Before compactions take all that the reserve left, the log takes its part of it, for what frees something.
+    fn keep_more(&self, at_most: u64) {
+        let mut writer = self.writer.lock();
+        if let Ok(current) = self.current_segment(&mut writer) {
+            let (claimed, room) = {
+                let pending = self.pending.lock();
+                (pending.bytes.len() as u64, pending.room)
+            };
+            let wanted = self.room.sizes.kept_when_full.saturating_sub(room).min(at_most);
+            // Where there is less, the next look may find more.
+            let more = current.reserve(current.bytes() + claimed + room + wanted).unwrap_or(0);
+            self.pending.lock().room += more;
+        }
+    }
+
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Removes segments whose rows are in the sorted data.
@@ -391,7 +542,7 @@ impl Log {
         }
     }
 
-    /// Stops writes for good: what follows a torn record could not be found again.
+    /// Stops writes: what follows a torn record could not be found again. [`renew`] is the way back.
     pub fn stop(&self, error: Error) {
         {
             let mut reason = self.reason.lock();
@@ -489,6 +640,7 @@ mod tests {
             next_lsn: 1,
             next_sequence: 1,
             marks: Arc::new(marks(dir)),
+            room: Room::new(Arc::new(OsFiles), dir),
             unit: Vec::new(),
             queued: Vec::new(),
         };
@@ -503,7 +655,7 @@ mod tests {
         record::push_row(&mut row, 0, b"key", Some(&[&vec![7; 1 << 20]]));
         let commits = 2 * RECORD_SPLIT_BYTES / row.len() + 5;
         for number in 1..=commits {
-            let (position, _) = log.append(&row).unwrap();
+            let (position, _) = log.append(&row, false).unwrap();
             assert_eq!(position, Position(number as u64));
         }
         assert_eq!(log.durable(), Position(0));
@@ -525,7 +677,7 @@ mod tests {
         let mut row = Vec::new();
         record::push_row(&mut row, 0, b"key", None);
         for _ in 0..3 {
-            log.append(&row).unwrap();
+            log.append(&row, false).unwrap();
             log.prepare_segment().unwrap();
             assert_eq!(log.cut().unwrap().segments.len(), 1);
             assert_eq!(log.cut().unwrap().segments.len(), 0, "nothing was committed since");
@@ -548,7 +700,7 @@ mod tests {
             let preparing = scope.spawn(|| (0..50).try_for_each(|_| log.prepare_segment()));
             let mut numbers = Vec::new();
             for _ in 0..50 {
-                log.append(&row).unwrap();
+                log.append(&row, false).unwrap();
                 numbers.extend(log.cut().unwrap().segments.iter().map(|segment| segment.sequence));
             }
             preparing.join().unwrap().unwrap();
@@ -568,7 +720,7 @@ mod tests {
             let mut record = vec![0; RECORD_HEADER];
             record::push_row(&mut record, 0, b"key", None);
             record::seal_record(&mut record, lsn, 0, lsn);
-            let segment = Segment::prepare(&OsFiles, dir.path(), number, lsn).unwrap();
+            let segment = Segment::prepare(&OsFiles, dir.path(), number, lsn, &[]).unwrap();
             segment.append(&record).unwrap();
         }
         Marks::without_log(0).write(&OsFiles, dir.path()).unwrap();

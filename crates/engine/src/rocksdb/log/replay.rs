@@ -9,7 +9,6 @@
 //! Damage refuses to start, unless the operator says otherwise. Nothing that may be wanted is deleted: what the log is
 //! cut off from moves to a folder `set-aside-N` in it.
 
-use std::fs;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,7 +117,10 @@ impl Replay<'_> {
                 removable.push(file.path.clone());
                 continue;
             }
-            self.files.sync_file(&file.path).map_err(|error| io_error("syncing", &file.path, &error))?;
+            // It grows no more: what was set aside for it is free again.
+            self.files
+                .truncate(&file.path, file.len)
+                .map_err(|error| io_error("syncing", &file.path, &error))?;
             let segment = Segment::replayed(file.sequence, file.path.clone(), file.len);
             sink.segment(segment, End { lsn: expected - 1, position })?;
         }
@@ -299,7 +301,7 @@ impl Replay<'_> {
         sink: &mut dyn Sink,
     ) -> Result<()> {
         let aside = free_name(self.dir, "set-aside");
-        fs::create_dir(&aside).map_err(|error| io_error("creating", &aside, &error))?;
+        self.files.create_dir(&aside).map_err(|error| io_error("creating", &aside, &error))?;
         for (index, file) in found.iter().enumerate().skip(tear.segment) {
             let name = segment::file_name(file.sequence);
             let is_front_good = index == tear.segment && tear.offset > SEGMENT_HEADER as u64;

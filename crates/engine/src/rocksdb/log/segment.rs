@@ -26,12 +26,24 @@ pub struct Segment {
     pub path: PathBuf,
     file: Option<Arc<dyn AppendFile>>,
     bytes: AtomicU64,
+    /// The file's length up to which no write fails for want of room.
+    reserved: AtomicU64,
     synced: AtomicBool,
 }
 
+/// Where the file system promises no room.
+const UNLIMITED: u64 = u64::MAX / 2;
+
 impl Segment {
     /// Creates the file and makes its name and header durable: a start may rely on both. Slow: never on the way of a commit.
-    pub fn prepare(files: &dyn Files, dir: &Path, sequence: u64, next_lsn: u64) -> Result<Arc<Segment>> {
+    /// Of the room that is wanted it takes what it gets.
+    pub fn prepare(
+        files: &dyn Files,
+        dir: &Path,
+        sequence: u64,
+        next_lsn: u64,
+        wanted: &[u64],
+    ) -> Result<Arc<Segment>> {
         let path = dir.join(file_name(sequence));
         // A try before this one may have failed half-way; nobody else has the number.
         let _absent = files.remove(&path);
@@ -40,13 +52,16 @@ impl Segment {
             .and_then(|()| file.sync())
             .map_err(|error| io_error("writing", &path, &error))?;
         files.sync_dir(dir).map_err(|error| io_error("syncing", dir, &error))?;
-        Ok(Arc::new(Segment {
+        let segment = Arc::new(Segment {
             sequence,
             path,
             file: Some(file),
             bytes: AtomicU64::new(SEGMENT_HEADER as u64),
+            reserved: AtomicU64::new(SEGMENT_HEADER as u64),
             synced: AtomicBool::new(false),
-        }))
+        });
+        let _less = wanted.iter().find(|len| segment.reserve(**len).is_ok());
+        Ok(segment)
     }
 
     pub fn replayed(sequence: u64, path: PathBuf, bytes: u64) -> Arc<Segment> {
@@ -55,12 +70,37 @@ impl Segment {
             path,
             file: None,
             bytes: AtomicU64::new(bytes),
+            reserved: AtomicU64::new(bytes),
             synced: AtomicBool::new(true),
         })
     }
 
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What can be appended without a failure for want of room.
+    pub fn room(&self) -> u64 {
+        self.reserved.load(Ordering::Relaxed).saturating_sub(self.bytes())
+    }
+
+    /// Sets room aside up to this length of the file. Returns how much that is more than before.
+    pub fn reserve(&self, len: u64) -> Result<u64> {
+        let before = self.reserved.load(Ordering::Relaxed);
+        let Some(file) = self.file.as_ref().filter(|_| before < len) else { return Ok(0) };
+        let is_promised =
+            file.reserve(len).map_err(|error| io_error("reserving room in", &self.path, &error))?;
+        let now = if is_promised { len } else { UNLIMITED };
+        self.reserved.store(now, Ordering::Relaxed);
+        Ok(now - before)
+    }
+
+    /// The segment grows no more: what was set aside for it is free again.
+    pub fn give_back(&self) {
+        let Some(file) = &self.file else { return };
+        if let Err(error) = file.give_back() {
+            tracing::warn!(file = %self.path.display(), %error, "cannot give back room");
+        }
     }
 
     /// No record was appended yet.

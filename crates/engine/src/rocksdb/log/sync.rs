@@ -9,6 +9,8 @@ use super::Log;
 use crate::{Durability, Result, failpoint};
 
 const TICK: Duration = Duration::from_secs(1);
+/// How often a full disk is looked at.
+const FULL_TICK: Duration = Duration::from_millis(100);
 
 impl Log {
     pub(super) fn wake_sync_thread(&self) {
@@ -29,7 +31,10 @@ impl Log {
         let _round = self.round.lock();
         // Where the sync thread alone writes, it may sync the live file; elsewhere writers would stall behind it.
         let leave = self.durability() != Durability::Always;
-        if leave && let Err(error) = self.prepare_segment() {
+        if leave
+            && let Err(error) = self.prepare_segment()
+            && !self.room.is_full()
+        {
             tracing::warn!(%error, "cannot prepare a log segment");
         }
         let started = Instant::now();
@@ -37,7 +42,7 @@ impl Log {
             let mut writer = self.writer.lock();
             self.write_pending(&mut writer)?;
             if leave && writer.next.is_some() {
-                Self::leave_segment(&mut writer);
+                self.leave_segment(&mut writer);
             }
             let live = writer.current.clone().filter(|current| !current.is_empty());
             (writer.unsynced.clone(), live, self.written.load(Ordering::Acquire), writer.next_lsn - 1)
@@ -73,6 +78,10 @@ impl Log {
         while !self.closing.load(Ordering::Acquire) {
             failpoint::reach("sync");
             self.sync_wanted.store(false, Ordering::SeqCst);
+            let is_full = self.room.is_full();
+            if is_full {
+                self.tend_room();
+            }
             let behind = self.synced.load(Ordering::Acquire) < self.last.load(Ordering::SeqCst);
             let due = match self.durability() {
                 Durability::Always => behind,
@@ -84,13 +93,16 @@ impl Log {
                 next_tick = Instant::now() + TICK;
                 continue;
             }
+            self.room.measure();
             if !self.is_stopped()
                 && let Err(error) = self.prepare_segment()
+                && !self.room.is_full()
             {
                 tracing::warn!(%error, "cannot prepare a log segment");
             }
             let wait = next_tick.saturating_duration_since(Instant::now());
-            std::thread::park_timeout(if wait.is_zero() { TICK } else { wait });
+            let wait = if wait.is_zero() { TICK } else { wait };
+            std::thread::park_timeout(if is_full { wait.min(FULL_TICK) } else { wait });
         }
     }
 

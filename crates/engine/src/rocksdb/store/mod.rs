@@ -2,13 +2,16 @@
 //!
 //! Its write-ahead log is off everywhere: what is not in its files is in our log.
 
+pub mod damage;
 pub mod filter;
 mod options;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use rust_rocksdb::checkpoint::Checkpoint;
 use rust_rocksdb::{
     BottommostLevelCompaction, Cache, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
@@ -16,6 +19,7 @@ use rust_rocksdb::{
     ReadTier, SstFileWriter, WriteBatch, WriteOptions,
 };
 
+use self::damage::Damage;
 use self::filter::FilterContext;
 use super::field::u64_at;
 use super::log::replay::End;
@@ -41,6 +45,10 @@ pub struct Store {
     filter: Arc<FilterContext>,
     /// Of each space: whether it may have rows. True before the first of them is written.
     filled: Box<[AtomicBool]>,
+    damage: Arc<Damage>,
+    /// Spaces that have a file which compactions cannot read.
+    set_aside: Mutex<BTreeSet<Space>>,
+    compacts_at_open: bool,
 }
 
 impl Store {
@@ -50,15 +58,17 @@ impl Store {
         block_cache_bytes: usize,
         create: bool,
         filter: Arc<FilterContext>,
+        compacts: bool,
     ) -> Result<Store> {
         // Readers take no lock in it, and its shards are long enough for every block of a small budget. 0: it finds
         // out itself how long entries are.
         let block_cache = Cache::new_hyper_clock_cache(block_cache_bytes, 0);
-        let database = options::database(create);
+        let damage = Arc::new(Damage::default());
+        let database = options::database(create, &damage);
         let families: Vec<Options> = spaces
             .iter()
             .enumerate()
-            .map(|(index, def)| options::family(def, Space(index as u8), &block_cache, &filter))
+            .map(|(index, def)| options::family(def, Space(index as u8), &block_cache, &filter, compacts))
             .collect();
         if !create {
             check_families(&database, dir, spaces)?;
@@ -93,7 +103,15 @@ impl Store {
             write,
             filter,
             filled,
+            damage,
+            set_aside: Mutex::new(BTreeSet::new()),
+            compacts_at_open: compacts,
         })
+    }
+
+    /// Whether RocksDB's own compactions were on from the beginning.
+    pub fn compacts_at_open(&self) -> bool {
+        self.compacts_at_open
     }
 
     pub fn db(&self) -> &Arc<DB> {
@@ -101,7 +119,10 @@ impl Store {
     }
 
     pub fn error(&self, error: &rust_rocksdb::Error) -> Error {
-        store_error(&self.dir, error)
+        match self.damage.note(error) {
+            Some(file) => Error::Corrupt { file, reason: error.as_ref().to_owned() },
+            None => store_error(&self.dir, error),
+        }
     }
 
     pub fn family(&self, space: Space) -> Result<&ColumnFamily> {
@@ -379,13 +400,17 @@ fn below(end: &[u8]) -> Vec<u8> {
     key
 }
 
+fn is_no_room(error: &rust_rocksdb::Error) -> bool {
+    error.as_ref().contains("No space left")
+}
+
 fn store_error(dir: &Path, error: &rust_rocksdb::Error) -> Error {
     let text = error.as_ref().to_owned();
     match error.kind() {
         ErrorKind::Incomplete => Error::NotResident,
         ErrorKind::Corruption => Error::Corrupt { file: dir.to_path_buf(), reason: text },
         ErrorKind::ShutdownInProgress => Error::Unavailable(text),
-        ErrorKind::IOError if text.contains("No space left") => Error::Full(text),
+        ErrorKind::IOError if is_no_room(error) => Error::Full(text),
         _ => Error::Io(text),
     }
 }

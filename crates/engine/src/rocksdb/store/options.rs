@@ -3,11 +3,13 @@
 use std::ffi::CString;
 use std::ffi::{c_char, c_uchar, c_void};
 use std::slice;
+use std::sync::Arc;
 
 use rust_rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, Env, Options, SliceTransform, ffi_raw,
 };
 
+use super::damage::{Damage, Listener};
 use super::filter::{FilterContext, SpaceFilterFactory};
 use crate::{Space, SpaceDef};
 
@@ -31,8 +33,38 @@ const COMPACTION_READAHEAD_BYTES: usize = 256 << 10;
 /// A file is compacted soon when half of this many neighbours in it are tombstones.
 const TOMBSTONE_WINDOW: usize = 4096;
 
-pub fn database(create: bool) -> Options {
+/// Files at the top of a space at which they are compacted, at which writes are slowed, and at which they stop.
+const TOP_FILES: [i32; 3] = [4, 24, 48];
+/// Far more than there will be.
+const UNLIMITED: i32 = 1 << 30;
+
+/// What is set when RocksDB's own compactions of a space are turned on again.
+pub fn compacting() -> Vec<(&'static str, String)> {
+    let [_, slow, stop] = TOP_FILES;
+    let (soft, hard) = (64_u64 << 30, 256_u64 << 30);
+    vec![
+        ("disable_auto_compactions", "false".to_owned()),
+        ("level0_slowdown_writes_trigger", slow.to_string()),
+        ("level0_stop_writes_trigger", stop.to_string()),
+        ("soft_pending_compaction_bytes_limit", soft.to_string()),
+        ("hard_pending_compaction_bytes_limit", hard.to_string()),
+    ]
+}
+
+/// What is set when they are turned off.
+pub fn not_compacting() -> Vec<(&'static str, String)> {
+    vec![
+        ("disable_auto_compactions", "true".to_owned()),
+        ("level0_slowdown_writes_trigger", UNLIMITED.to_string()),
+        ("level0_stop_writes_trigger", UNLIMITED.to_string()),
+        ("soft_pending_compaction_bytes_limit", "0".to_owned()),
+        ("hard_pending_compaction_bytes_limit", "0".to_owned()),
+    ]
+}
+
+pub fn database(create: bool, damage: &Arc<Damage>) -> Options {
     let mut options = Options::default();
+    options.add_event_listener(Listener(damage.clone()));
     options.create_if_missing(create);
     // A space that a newer version has added begins empty.
     options.create_missing_column_families(true);
@@ -81,17 +113,20 @@ pub fn family(
     def: &SpaceDef,
     space: Space,
     cache: &Cache,
-    filter: &std::sync::Arc<FilterContext>,
+    filter: &Arc<FilterContext>,
+    compacts: bool,
 ) -> Options {
     let mut options = Options::default();
+    options.set_disable_auto_compactions(!compacts);
     options.set_write_buffer_size(MEMTABLE_BYTES);
     options.set_level_compaction_dynamic_level_bytes(true);
     options.set_target_file_size_base(FILE_BYTES);
     options.set_max_bytes_for_level_base(LEVEL_BASE_BYTES);
     // Only the write-back thread waits here, and the pressure it leaves behind slows clients smoothly.
-    options.set_level_zero_file_num_compaction_trigger(4);
-    options.set_level_zero_slowdown_writes_trigger(24);
-    options.set_level_zero_stop_writes_trigger(48);
+    let [compact, slow, stop] = TOP_FILES;
+    options.set_level_zero_file_num_compaction_trigger(compact);
+    options.set_level_zero_slowdown_writes_trigger(slow);
+    options.set_level_zero_stop_writes_trigger(stop);
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_bottommost_compression_type(DBCompressionType::Zstd);
     options.set_prefix_extractor(group_prefix(def));

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::faulty::{Fault, FaultyFiles};
+use super::full::until;
 use super::*;
 
 /// A tick's commits, then a flush. Returns how many commits were flushed before writes stopped.
@@ -33,11 +34,11 @@ fn write_until_stopped(engine: &RocksEngine, ticks: usize) -> (usize, Option<Err
     (flushed, None)
 }
 
-fn check_stopped(dir: &Path, durability: Durability, at: usize, fault: Fault) {
+fn check_stopped(dir: &Path, durability: Durability, at: usize, fault: Fault, is_healed: bool) {
     let files = FaultyFiles::default();
     let options = || OpenOptions { durability, ..options(dir) };
     let engine = open::open(options(), Arc::new(files.clone()), Steps::default()).unwrap();
-    files.fail(at, fault);
+    files.fail_from(at, fault);
     let (flushed, error) = write_until_stopped(&engine, 6);
     let Some(error) = error else {
         // Fewer writes than that were made.
@@ -54,7 +55,7 @@ fn check_stopped(dir: &Path, durability: Durability, at: usize, fault: Fault) {
     assert!(text.contains("log-"), "the file is named: {text}");
     assert_eq!(engine.stats().write_error, Some(text));
 
-    // Writes stay stopped although the disk would take them again; reads go on.
+    // Writes stay stopped; reads go on.
     let mut tx = engine.begin_write(Wait::Allowed);
     tx.put(FIXED, b"late", &[b"x"]);
     assert!(tx.commit().is_err());
@@ -64,11 +65,29 @@ fn check_stopped(dir: &Path, durability: Durability, at: usize, fault: Fault) {
         assert_eq!(get(&engine, FIXED, &[b'k', 0, row as u8]).unwrap(), [b'v'; 30]);
     }
     engine.snapshot().unwrap();
-    assert!(engine.close().is_err(), "closing tells that not everything is durable");
-    drop(engine);
+    if is_healed {
+        // The way back needs no restart.
+        files.heal();
+        until("writes come back by themselves", || {
+            let mut tx = engine.begin_write(Wait::Allowed);
+            tx.put(FIXED, b"zback", &[b"x"]);
+            tx.commit().is_ok()
+        });
+        assert_eq!(engine.stats().write_error, None);
+        let position = engine.flush().unwrap();
+        until("it is durable", || engine.durable() >= position);
+        engine.sync().unwrap();
+        engine.crash();
+        // What the device did not confirm may be lost with the power.
+        files.lose_power(|_| 0);
+    } else {
+        assert!(engine.close().is_err(), "closing tells that not everything is durable");
+        drop(engine);
+    }
 
     files.heal();
     let engine = open::open(options(), Arc::new(files), Steps::default()).unwrap();
+    assert_eq!(get(&engine, FIXED, b"zback").is_some(), is_healed);
     let found = scan_from(&engine.begin_read(Wait::Allowed), FIXED, b"", b"z", Direction::Forward, 100);
     assert!(found.len() >= flushed, "{} of {flushed} acknowledged rows are left", found.len());
     for (row, (key, _)) in found.iter().enumerate() {
@@ -85,7 +104,10 @@ fn after_any_failed_write_writes_stop_reads_go_on_and_nothing_acknowledged_is_lo
         [Fault::Refuse(ErrorKind::StorageFull), Fault::Refuse(ErrorKind::PermissionDenied), Fault::Tear];
     for at in 1..=8 {
         let durability = [Durability::EverySecond, Durability::Os, Durability::Always][at % 3];
-        check_stopped(&root.path().join(at.to_string()), durability, at, faults[at % faults.len()]);
+        for is_healed in [false, true] {
+            let dir = root.path().join(format!("{at}-{is_healed}"));
+            check_stopped(&dir, durability, at, faults[at % faults.len()], is_healed);
+        }
     }
 }
 
@@ -93,7 +115,10 @@ fn after_any_failed_write_writes_stop_reads_go_on_and_nothing_acknowledged_is_lo
 fn after_any_failed_sync_nothing_is_acknowledged() {
     let root = tempfile::tempdir().unwrap();
     for at in 1..=4 {
-        check_stopped(&root.path().join(at.to_string()), Durability::Always, at, Fault::Sync);
+        for is_healed in [false, true] {
+            let dir = root.path().join(format!("{at}-{is_healed}"));
+            check_stopped(&dir, Durability::Always, at, Fault::Sync, is_healed);
+        }
     }
 }
 
@@ -105,7 +130,7 @@ fn a_weaker_setting_does_not_make_durable_what_failed_to_sync() {
     let engine = open::open(options, Arc::new(files.clone()), Steps::default()).unwrap();
     let synced = put(&engine, FIXED, b"a", b"1");
     engine.sync().unwrap();
-    files.fail(1, Fault::Sync);
+    files.fail_from(1, Fault::Sync);
     let failed = put(&engine, FIXED, b"b", b"2");
     assert!(engine.sync().is_err());
     for durability in [Durability::EverySecond, Durability::Os, Durability::Always] {
@@ -127,7 +152,7 @@ fn a_failed_sync_of_write_back_stops_the_log() {
     let number = engine.inner.freeze().unwrap();
     // So that the next sync is the one of write-back.
     engine.inner.log.prepare_segment().unwrap();
-    files.fail(1, Fault::Sync);
+    files.fail_from(1, Fault::Sync);
     drop(turn);
     assert!(engine.inner.wait_for_unit(number).is_err());
     let mut tx = engine.begin_write(Wait::Allowed);
@@ -164,14 +189,14 @@ fn a_failed_write_back_is_tried_again() {
     let hook = move |step: &'static str| {
         let fails = step == "rows in the sorted data"
             && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
-        if fails { Err(Error::Full("no room".to_owned())) } else { Ok(()) }
+        if fails { Err(Error::Io("no luck".to_owned())) } else { Ok(()) }
     };
     let steps = Steps { hook: Some(Box::new(hook)) };
     let engine = open::open(options(dir.path()), Arc::new(files::OsFiles), steps).unwrap();
     put(&engine, FIXED, b"a", b"1");
     let number = engine.inner.freeze().unwrap();
     let error = engine.inner.wait_for_unit(number).unwrap_err();
-    assert!(matches!(error, Error::Full(_)), "{error:?}");
+    assert!(matches!(error, Error::Io(_)), "{error:?}");
     assert_eq!(get(&engine, FIXED, b"a").unwrap(), b"1");
     assert!(engine.stats().write_back_pending);
     put(&engine, FIXED, b"b", b"2");
@@ -400,5 +425,51 @@ fn names_of_new_directories_are_durable() {
     engine.checkpoint(&copies.join("one")).unwrap();
     for synced in [&copies, &root.path().join("elsewhere")] {
         assert!(files.has_synced_dir(synced), "{}", synced.display());
+    }
+}
+
+#[test]
+fn a_way_back_that_is_cut_off_loses_nothing_acknowledged() {
+    let root = tempfile::tempdir().unwrap();
+    for (case, step) in ["log written anew", "new log begins"].into_iter().enumerate() {
+        for loses_power in [false, true] {
+            let dir = root.path().join(format!("{case}-{loses_power}"));
+            let files = FaultyFiles::default();
+            let reached = Arc::new(AtomicBool::new(false));
+            let seen = reached.clone();
+            let hook = move |here: &'static str| {
+                seen.fetch_or(here == step, Ordering::SeqCst);
+                if here == step { Err(Error::Io("cut off".to_owned())) } else { Ok(()) }
+            };
+            let options = OpenOptions { durability: Durability::Always, ..options(&dir) };
+            let steps = Steps { hook: Some(Box::new(hook)) };
+            let engine = open::open(options, Arc::new(files.clone()), steps).unwrap();
+            // A row in a frozen unit, one that was overwritten, one that was deleted.
+            for (key, value) in [(b"a", b"1"), (b"b", b"1"), (b"c", b"1"), (b"b", b"2")] {
+                put(&engine, FIXED, key, value);
+                engine.snapshot().unwrap();
+            }
+            let mut tx = engine.begin_write(Wait::Allowed);
+            tx.delete(FIXED, b"c");
+            tx.commit().unwrap();
+            engine.sync().unwrap();
+            files.fail(1, Fault::Sync);
+            put(&engine, FIXED, b"d", b"unacknowledged");
+            assert!(engine.sync().is_err());
+            until("the way back is begun", || reached.load(Ordering::SeqCst));
+            engine.crash();
+            if loses_power {
+                files.lose_power(|_| 0);
+            }
+            let engine = open::open(self::options(&dir), Arc::new(files), Steps::default()).unwrap();
+            let case = format!("{step}, power lost: {loses_power}");
+            assert_eq!(get(&engine, FIXED, b"a").unwrap(), b"1", "{case}");
+            assert_eq!(get(&engine, FIXED, b"b").unwrap(), b"2", "{case}");
+            assert_eq!(get(&engine, FIXED, b"c"), None, "{case}");
+            put(&engine, FIXED, b"e", b"1");
+            engine.sync().unwrap();
+            drop(engine);
+            assert_eq!(get(&open(&dir), FIXED, b"e").unwrap(), b"1", "{case}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::rocksdb::files::{AppendFile, Files, OsFiles};
+use crate::rocksdb::files::{AppendFile, Files, OsFiles, Space};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -25,12 +25,40 @@ struct State {
     synced: HashMap<PathBuf, u64>,
     written: HashMap<PathBuf, u64>,
     synced_dirs: Vec<PathBuf>,
+    /// Lengths up to which files have room.
+    reserved: HashMap<PathBuf, u64>,
+    /// Of the whole disk, if it has an end.
+    capacity: Option<u64>,
+    /// What somebody else has of it.
+    occupied: u64,
     writes: usize,
     syncs: usize,
     fault: Option<(usize, Fault)>,
+    /// Every call after the fault fails, too, until it is healed.
+    is_dead: bool,
+    stays: bool,
 }
 
 impl State {
+    fn used(&self) -> u64 {
+        let of =
+            |(path, written): (&PathBuf, &u64)| self.reserved.get(path).copied().unwrap_or(0).max(*written);
+        self.written.iter().map(of).sum()
+    }
+
+    fn space(&self) -> Space {
+        let total = self.capacity.unwrap_or(1 << 40);
+        Space { total, free: total.saturating_sub(self.used() + self.occupied) }
+    }
+
+    /// Takes room for a file up to this length.
+    fn take(&self, path: &Path, len: u64) -> io::Result<()> {
+        let held = self.reserved.get(path).copied().unwrap_or(0);
+        let held = held.max(self.written.get(path).copied().unwrap_or(0));
+        let fits = len.saturating_sub(held) <= self.space().free;
+        if fits { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
     /// Whether the fault is due at this write (or sync) of a segment.
     fn due(&mut self, path: &Path, is_sync: bool) -> Option<Fault> {
         if !path.file_name()?.to_str()?.starts_with("log-") {
@@ -40,7 +68,10 @@ impl State {
         *count += 1;
         let now = *count;
         let (at, fault) = self.fault?;
-        (now == at && (fault == Fault::Sync) == is_sync).then_some(fault)
+        let is_due = now == at && (fault == Fault::Sync) == is_sync;
+        let fails = is_due || (self.is_dead && (fault == Fault::Sync) == is_sync);
+        self.is_dead |= is_due && self.stays;
+        fails.then_some(fault)
     }
 }
 
@@ -56,6 +87,27 @@ impl FaultyFiles {
         state.writes = 0;
         state.syncs = 0;
         state.fault = Some((at, fault));
+        state.stays = false;
+    }
+
+    /// As [`FaultyFiles::fail`], and every one after it, until [`FaultyFiles::heal`].
+    pub fn fail_from(&self, at: usize, fault: Fault) {
+        self.fail(at, fault);
+        self.state.lock().stays = true;
+    }
+
+    /// The log, the reserve and the small files beside them have this much room from now on.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.state.lock().capacity = Some(bytes);
+    }
+
+    /// Somebody else has this much of it.
+    pub fn occupy(&self, bytes: u64) {
+        self.state.lock().occupied = bytes;
+    }
+
+    pub fn free(&self) -> u64 {
+        self.state.lock().space().free
     }
 
     /// Whether the names in this directory were made durable.
@@ -64,7 +116,9 @@ impl FaultyFiles {
     }
 
     pub fn heal(&self) {
-        self.state.lock().fault = None;
+        let mut state = self.state.lock();
+        state.fault = None;
+        state.is_dead = false;
     }
 
     /// The power goes: each file keeps what was synced, and of the rest as much as `keep` says.
@@ -102,6 +156,8 @@ impl AppendFile for FaultyFile {
             Some(_) => &bytes[..bytes.len() / 2],
             None => bytes,
         };
+        let len = state.written.get(&self.path).copied().unwrap_or(0) + whole.len() as u64;
+        state.take(&self.path, len)?;
         self.inner.append(whole)?;
         *state.written.entry(self.path.clone()).or_default() += whole.len() as u64;
         if fault.is_some() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
@@ -114,6 +170,18 @@ impl AppendFile for FaultyFile {
         }
         let written = state.written.get(&self.path).copied().unwrap_or(0);
         state.synced.insert(self.path.clone(), written);
+        Ok(())
+    }
+
+    fn reserve(&self, len: u64) -> io::Result<bool> {
+        let mut state = self.state.lock();
+        state.take(&self.path, len)?;
+        state.reserved.insert(self.path.clone(), len);
+        Ok(true)
+    }
+
+    fn give_back(&self) -> io::Result<()> {
+        self.state.lock().reserved.remove(&self.path);
         Ok(())
     }
 }
@@ -139,6 +207,10 @@ impl Files for FaultyFiles {
         OsFiles.list(dir)
     }
 
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        OsFiles.create_dir(path)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         OsFiles.rename(from, to)?;
         let mut state = self.state.lock();
@@ -155,6 +227,7 @@ impl Files for FaultyFiles {
         let mut state = self.state.lock();
         state.written.remove(path);
         state.synced.remove(path);
+        state.reserved.remove(path);
         OsFiles.remove(path)
     }
 
@@ -162,19 +235,16 @@ impl Files for FaultyFiles {
         let mut state = self.state.lock();
         state.written.insert(path.to_path_buf(), len);
         state.synced.insert(path.to_path_buf(), len);
+        state.reserved.remove(path);
         OsFiles.truncate(path, len)
-    }
-
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.state.lock();
-        if let Some(written) = state.written.get(path).copied() {
-            state.synced.insert(path.to_path_buf(), written);
-        }
-        Ok(())
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         self.state.lock().synced_dirs.push(dir.to_path_buf());
         Ok(())
+    }
+
+    fn space(&self, _dir: &Path) -> io::Result<Space> {
+        Ok(self.state.lock().space())
     }
 }

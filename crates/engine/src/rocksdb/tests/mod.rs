@@ -3,9 +3,11 @@
 mod abandoned;
 mod basic;
 mod conformance;
+mod damage;
 mod faults;
 mod faulty;
 mod filter;
+mod full;
 mod groups;
 mod long;
 mod model;

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 
-use super::faulty::FaultyFiles;
+use super::faulty::{Fault, FaultyFiles};
+use super::full::until;
 use super::random::Random;
 use super::*;
 
@@ -38,9 +39,10 @@ fn random_histories_with_crashes_match_an_ordered_map() {
         }
         Err(_) => 0..SEEDS,
     };
+    let mut tally = Tally::default();
     for seed in seeds {
         let mut done = 0;
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, &mut done)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, &mut done, &mut tally)));
         if let Err(panic) = outcome {
             eprintln!("seed {seed}, operation {done}");
             resume_unwind(panic);
@@ -48,7 +50,43 @@ fn random_histories_with_crashes_match_an_ordered_map() {
     }
 }
 
-fn run(seed: u64, done: &mut usize) {
+/// `make torture`, the engine's part: as many of them as there is time for.
+#[test]
+fn torture() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let Some(minutes) = number("TARN_TORTURE_MINUTES") else { return };
+    let first = number("TARN_TORTURE_SEED").unwrap_or_else(|| u64::from(std::process::id()) << 32);
+    println!("torture of the engine: {minutes} minutes, TARN_TORTURE_SEED={first}");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(minutes * 60);
+    let mut tally = Tally::default();
+    for seed in first.. {
+        if std::time::Instant::now() >= deadline {
+            break;
+        }
+        let mut done = 0;
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, &mut done, &mut tally)));
+        if let Err(panic) = outcome {
+            eprintln!("TARN_MODEL_SEEDS={seed}..{}, operation {done}", seed + 1);
+            resume_unwind(panic);
+        }
+    }
+    println!("| what | how often | checked | lost | wrong | hung |");
+    println!("|---|---|---|---|---|---|");
+    println!("| losses of power | {} | {} commits | 0 | 0 | 0 |", tally.power_states, tally.commits);
+    println!("| ends of the process | {} | the same | 0 | 0 | 0 |", tally.crashes);
+    println!("| failing writes and syncs of the log | {} | the same | 0 | 0 | 0 |", tally.failures);
+}
+
+/// What has happened.
+#[derive(Default)]
+struct Tally {
+    commits: u64,
+    crashes: u64,
+    power_states: u64,
+    failures: u64,
+}
+
+fn run(seed: u64, done: &mut usize, tally: &mut Tally) {
     let root = tempfile::tempdir().unwrap();
     let mut world = World::new(seed, root.path().to_path_buf());
     for number in 0..OPERATIONS {
@@ -56,6 +94,10 @@ fn run(seed: u64, done: &mut usize) {
         world.operate();
     }
     world.check_all();
+    tally.commits += world.tally.commits;
+    tally.crashes += world.tally.crashes;
+    tally.power_states += world.tally.power_states;
+    tally.failures += world.tally.failures;
 }
 
 #[derive(Clone, Default)]
@@ -89,6 +131,7 @@ struct World {
     synced: usize,
     snapshots: Vec<(RocksSnapshot, Model)>,
     checkpoints: usize,
+    tally: Tally,
 }
 
 impl World {
@@ -105,6 +148,7 @@ impl World {
             synced: 0,
             snapshots: Vec::new(),
             checkpoints: 0,
+            tally: Tally::default(),
         };
         world.open();
         world
@@ -145,7 +189,8 @@ impl World {
             85..86 => self.engine().inner.shards.forget_clean(),
             86..88 => self.delete_range(),
             88..89 => self.check_checkpoint(),
-            89..91 => self.reopen(),
+            89..90 => self.reopen(),
+            90..91 => self.fail_log(),
             91..94 => self.crash(false),
             94..97 => self.crash(true),
             _ => self.crash_in_write_back(),
@@ -181,6 +226,7 @@ impl World {
             }
         }
         tx.commit().unwrap();
+        self.tally.commits += 1;
         self.model.apply(&rows);
         self.commits.push(rows);
     }
@@ -359,8 +405,28 @@ impl World {
         self.check_all();
     }
 
+    /// A write or a sync of the log fails. Then all of it is written anew, or the end comes first.
+    fn fail_log(&mut self) {
+        let faults = [Fault::Sync, Fault::Tear, Fault::Refuse(std::io::ErrorKind::PermissionDenied)];
+        let fault = *self.random.one_of(&faults);
+        self.commit_few();
+        self.files.fail(1, fault);
+        // Somebody else may have met it.
+        let _failed = self.engine().sync();
+        self.files.heal();
+        self.tally.failures += 1;
+        if self.random.below(2) == 0 {
+            let is_power_loss = self.random.below(2) == 0;
+            return self.crash(is_power_loss);
+        }
+        until("the log was written anew", || !self.engine().inner.log.is_stopped());
+        self.check_all();
+        self.sync();
+    }
+
     /// The process ends, or the power goes.
     fn crash(&mut self, is_power_loss: bool) {
+        *(if is_power_loss { &mut self.tally.power_states } else { &mut self.tally.crashes }) += 1;
         self.snapshots.clear();
         self.engine.take().unwrap().crash();
         if is_power_loss {
