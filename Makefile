@@ -2,13 +2,15 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test bench crash diff fmt
+.PHONY: help run test apps bench crash torture diff fmt
 
 # Options for the server (run) or the benchmark (bench).
 ARGS ?=
-# How many kills (crash) or commands (diff), and the seed of the script (diff; empty: a new one, printed).
+# How many kills (crash) or commands (diff), and the seed of the script (diff, torture; empty: a new one, printed).
 N ?=
 SEED ?=
+# How long (torture).
+MINUTES ?= 30
 
 CARGO := scripts/cargo
 # CI checks out a fresh clone each time: a target folder outside of it stays warm.
@@ -38,6 +40,14 @@ test: ## everything that CI checks: format, lints, licences, tests, documentatio
 	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
 	@echo "test: all tests"
 	@$(CARGO) test --workspace --locked
+	@echo "test: real programs"
+	@$(CARGO) build --locked --quiet --bin tarn
+	@scripts/apps "$(TARGET)/debug/tarn"
+
+apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq) against the server
+	@scripts/deps test
+	@$(CARGO) build --release --locked --bin tarn
+	@scripts/apps "$(TARGET)/release/tarn"
 
 bench: ## compare with redis-server on this machine; ARGS="--quick", "--help" lists the suites
 	@scripts/deps test
@@ -47,6 +57,12 @@ bench: ## compare with redis-server on this machine; ARGS="--quick", "--help" li
 crash: ## kill -9 the server N times (1000) under load and look for every acknowledged write
 	@scripts/deps test
 	@TARN_CRASH_KILLS=$(or $(N),1000) $(CARGO) test --release --locked --test it -- crash --nocapture
+
+torture: ## kills, losses of power, failing logs and flipped bits at random for MINUTES (30); SEED=7 repeats a run
+	@scripts/deps test
+	@export TARN_TORTURE_MINUTES=$$(( ($(MINUTES) + 1) / 2 )); export TARN_TORTURE_SEED=$(SEED); \
+	    $(CARGO) test --locked -p tarn-engine --lib -- rocksdb::tests::model::torture --exact --nocapture; \
+	    $(CARGO) test --locked --test it -- crash::torture::torture --exact --nocapture
 
 diff: ## N (1000000) random commands to Tarn and redis-server, replies compared; SEED=7 repeats a run
 	@scripts/deps test

@@ -28,6 +28,9 @@ pub mod flag {
     pub const RESP3: usize = 128;
     pub const PUBSUB: usize = 256;
     pub const MULTI: usize = 512;
+    pub const FOLLOWS_REDIRECTS: usize = 1024;
+    pub const TRACKING: usize = 2048;
+    pub const BCAST: usize = 4096;
 }
 
 /// One connection, seen from outside. Written by its own I/O thread, read by all.
@@ -39,6 +42,8 @@ pub struct Client {
     pub fd: i32,
     /// The I/O thread that has the connection; it may be handed on.
     thread: AtomicUsize,
+    /// Its place on that thread.
+    place: AtomicUsize,
     pub created_ms: u64,
     last_active_ms: AtomicU64,
     db: AtomicU16,
@@ -66,6 +71,7 @@ impl Client {
             local_addr: local_addr.into(),
             fd,
             thread: AtomicUsize::new(thread),
+            place: AtomicUsize::new(usize::MAX),
             created_ms: now_ms,
             last_active_ms: AtomicU64::new(now_ms),
             db: AtomicU16::new(0),
@@ -78,6 +84,14 @@ impl Client {
             kill: AtomicBool::new(false),
             labels: Mutex::new(None),
         }
+    }
+
+    pub fn place(&self) -> usize {
+        self.place.load(Ordering::Relaxed)
+    }
+
+    pub fn set_place(&self, place: usize) {
+        self.place.store(place, Ordering::Relaxed);
     }
 
     pub fn thread(&self) -> usize {

@@ -4,24 +4,43 @@ use std::borrow::Cow;
 
 pub type Result<T, E = Stop> = std::result::Result<T, E>;
 
-/// Why a run ends without a reply. Not an error by itself: of [`Stop::Move`] no client ever hears.
+/// Why a run ends without a reply. Not an error by itself: of [`Stop::Move`] no client ever hears. Two words long, since every
+/// result on the way of a call has room for it.
 #[derive(Debug, Clone)]
 pub enum Stop {
     /// The client is told.
-    Refuse(Error),
+    Refuse(Box<Error>),
     /// Nothing has happened; the same run is to begin again on a worker.
     Move(Why),
     /// Nothing has happened; the client waits for its keys.
-    Park(Park),
+    Park(Box<Park>),
 }
 
+const _: () = assert!(size_of::<Result<()>>() == 2 * size_of::<usize>());
+
 /// A blocking command found nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Park {
     /// 0 is for ever.
     pub timeout_ms: u64,
     /// Which nil it answers where it cannot wait.
     pub is_array: bool,
+    /// Words that stand for something that has changed by the time it runs anew: their numbers, and what is in their
+    /// place then.
+    pub words: Vec<(usize, Box<[u8]>)>,
+    /// What the run has written is committed all the same.
+    pub keeps: bool,
+}
+
+impl Park {
+    /// With the words it has.
+    pub const fn new(timeout_ms: u64, is_array: bool) -> Park {
+        Park { timeout_ms, is_array, words: Vec::new(), keeps: false }
+    }
+
+    pub fn keeping(self, keeps: bool) -> Park {
+        Park { keeps, ..self }
+    }
 }
 
 /// Why a run has to move to a worker.
@@ -36,31 +55,47 @@ pub enum Why {
 }
 
 impl From<Error> for Stop {
+    #[cold]
     fn from(error: Error) -> Stop {
-        Stop::Refuse(error)
+        Stop::Refuse(Box::new(error))
     }
 }
 
 impl From<tarn_engine::Error> for Stop {
+    #[cold]
     fn from(error: tarn_engine::Error) -> Stop {
         match error {
             tarn_engine::Error::NotResident => Stop::Move(Why::Cold),
-            other => Stop::Refuse(Error::Engine(other)),
+            other => Error::Engine(other).into(),
         }
     }
 }
 
 impl From<crate::encoding::Malformed> for Stop {
     fn from(malformed: crate::encoding::Malformed) -> Stop {
-        Stop::Refuse(malformed.into())
+        Error::from(malformed).into()
     }
 }
 
 impl Stop {
+    pub fn park(timeout_ms: u64, is_array: bool) -> Stop {
+        Stop::Park(Box::new(Park::new(timeout_ms, is_array)))
+    }
+
+    /// The words of the refusal, if it is one.
+    pub fn refusal(&self) -> Option<&Error> {
+        if let Stop::Refuse(error) = self { Some(error) } else { None }
+    }
+
+    /// Another transaction won.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self.refusal(), Some(Error::Engine(tarn_engine::Error::Conflict)))
+    }
+
     /// For who cannot move: it runs where waiting is allowed already.
     pub fn into_error(self) -> Error {
         match self {
-            Stop::Refuse(error) => error,
+            Stop::Refuse(error) => *error,
             Stop::Move(_) | Stop::Park(_) => Error::Engine(tarn_engine::Error::NotResident),
         }
     }
@@ -154,6 +189,9 @@ fn engine_words(error: &tarn_engine::Error) -> String {
             format!("UNKNOWNOUTCOME the write may or may not have been applied: {why}")
         }
         E::Corrupt { .. } => format!("ERR {error}"),
-        E::Full(why) | E::Io(why) => format!("MISCONF Errors writing to the log: {why}"),
+        E::Full(why) => format!(
+            "MISCONF The disk is full: writes are refused until there is room; reads and deletes go on. {why}"
+        ),
+        E::Io(why) => format!("MISCONF Errors writing to the log: {why}"),
     }
 }

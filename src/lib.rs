@@ -36,9 +36,12 @@ pub mod logging;
 pub mod metrics;
 pub mod node;
 pub mod number;
+pub mod offline;
 pub mod pidfile;
 pub mod pubsub;
 pub mod reply;
+pub mod scripting;
+pub mod tracking;
 
 #[cfg(test)]
 mod model;

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Invocation::Run(loaded)) => run(*loaded),
+        Ok(Invocation::Offline(work)) => tarn::offline::run(&work, &mut std::io::stdout()),
         Err(error) => {
             eprintln!("\n{error}");
             ExitCode::FAILURE

@@ -17,6 +17,8 @@ use crate::dispatch::watches::Watches;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
 use crate::pubsub::PubSub;
+use crate::scripting::Scripting;
+use crate::tracking::Tracking;
 
 pub struct Node {
     pub config: Live,
@@ -33,6 +35,9 @@ pub struct Node {
     pub watches: Watches,
     /// Who waits for keys in blocking commands.
     pub waiters: Waiters,
+    pub scripting: Scripting,
+    /// Who caches which keys.
+    pub tracking: Tracking,
     pub pause: Pause,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
@@ -98,6 +103,8 @@ impl Node {
             backlog: Backlog::default(),
             watches: Watches::default(),
             waiters: Waiters::default(),
+            scripting: Scripting::default(),
+            tracking: Tracking::new(now.io_thread_count()),
             pause: Pause::default(),
             saves: Saves::new(started_ms),
             run_id,
@@ -122,7 +129,7 @@ impl Node {
     /// Wakes the threads for whose subscribers something waits. Called when commits were handed on, and what they are told of
     /// may go out.
     pub fn deliver(&self) {
-        for thread in self.pubsub.waiting() {
+        for thread in self.tracking.waiting().chain(self.pubsub.waiting()) {
             if let Some(post) = self.post() {
                 post.deliver(thread);
             }

@@ -42,6 +42,10 @@ pub struct Packed {
 const NIL: u8 = b'_';
 /// In place of a string: eight bytes of a double follow.
 const DOUBLE: u8 = b',';
+/// In place of a string: eight bytes of a double follow, which is spelt without an exponent.
+const DECIMAL: u8 = b'.';
+/// In place of an array that is not there.
+const NIL_ARRAY: u8 = b'!';
 /// Above this the arena becomes the reply, rather than being copied into it.
 const HANDED_OVER_BYTES: usize = 64 * 1024;
 
@@ -64,48 +68,91 @@ pub struct Packer {
     arena: Vec<u8>,
     start: usize,
     count: usize,
+    /// What is still to come of arrays that have begun.
+    inside: usize,
     /// Something came that is not the same in every protocol.
     mixed: bool,
 }
 
 impl Packer {
     pub fn begin(arena: &mut Vec<u8>) -> Packer {
-        Packer { start: arena.len(), arena: std::mem::take(arena), count: 0, mixed: false }
+        Packer { start: arena.len(), arena: std::mem::take(arena), count: 0, inside: 0, mixed: false }
+    }
+
+    /// One more was put.
+    #[inline]
+    fn counted(&mut self) {
+        match self.inside {
+            0 => self.count += 1,
+            _ => self.inside -= 1,
+        }
     }
 
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
         encode::bulk(&mut self.arena, bytes);
-        self.count += 1;
+        self.counted();
     }
 
     /// A place without a string.
     pub fn push_nil(&mut self) {
         self.arena.push(NIL);
         self.mixed = true;
-        self.count += 1;
+        self.counted();
+    }
+
+    /// A place without an array.
+    pub fn push_nil_array(&mut self) {
+        self.arena.push(NIL_ARRAY);
+        self.mixed = true;
+        self.counted();
     }
 
     /// A number in place of a string.
     pub fn push_double(&mut self, number: f64) {
-        self.arena.push(DOUBLE);
+        self.push_number(DOUBLE, number);
+    }
+
+    /// As [`Packer::push_double`], spelt with up to 17 digits behind the point and no exponent.
+    pub fn push_decimal(&mut self, number: f64) {
+        self.push_number(DECIMAL, number);
+    }
+
+    fn push_number(&mut self, mark: u8, number: f64) {
+        self.arena.push(mark);
         self.arena.extend_from_slice(&number.to_be_bytes());
         self.mixed = true;
-        self.count += 1;
+        self.counted();
     }
 
     /// An integer in place of a string.
     pub fn push_integer(&mut self, number: i64) {
         encode::integer(&mut self.arena, number);
-        self.count += 1;
+        self.counted();
+    }
+
+    /// An array of what is pushed next, so many times.
+    pub fn push_array(&mut self, len: usize) {
+        encode::array_len(&mut self.arena, len);
+        self.counted();
+        self.inside += len;
     }
 
     /// An array of a string and an integer in place of a string.
     pub fn push_pair(&mut self, bytes: &[u8], number: i64) {
-        encode::array_len(&mut self.arena, 2);
+        self.push_array(2);
         self.push(bytes);
         self.push_integer(number);
-        self.count -= 1;
+    }
+
+    /// Bytes that are there.
+    pub fn bytes(&self) -> usize {
+        self.arena.len() - self.start
+    }
+
+    /// How many items there are.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// Gives the arena back.
@@ -136,10 +183,18 @@ impl Packed {
                     encode::null(out, protocol);
                     rest.get(1..).unwrap_or_default()
                 }
-                DOUBLE => {
+                NIL_ARRAY => {
+                    encode::null_array(out, protocol);
+                    rest.get(1..).unwrap_or_default()
+                }
+                mark @ (DOUBLE | DECIMAL) => {
                     let behind = rest.get(1..).unwrap_or_default();
                     let (number, behind) = behind.split_first_chunk().unwrap_or((&[0; 8], &[]));
-                    encode::double(out, protocol, f64::from_be_bytes(*number));
+                    let number = f64::from_be_bytes(*number);
+                    match mark {
+                        DOUBLE => encode::double(out, protocol, number),
+                        _ => encode::decimal(out, protocol, number),
+                    }
                     behind
                 }
                 _ => {
@@ -217,14 +272,20 @@ pub enum Reply {
     Array(Vec<Reply>),
     Packed(Packed),
     Map(Vec<(Reply, Reply)>),
+    /// A map to RESP3 clients, an array of pairs to others.
+    Pairs(Vec<(Reply, Reply)>),
     Set(Vec<Reply>),
     Push(Vec<Reply>),
     Double(f64),
+    /// A number that is spelt already.
+    Number(Vec<u8>),
     Boolean(bool),
     BigNumber(&'static str),
     Verbatim(&'static [u8; 3], Vec<u8>),
     /// An error inside an array.
     Error(Error),
+    /// A whole reply, in the protocol of the caller: what a script has returned.
+    Encoded(Vec<u8>),
     /// Nothing is sent.
     Silent,
 }
@@ -251,6 +312,16 @@ impl Reply {
 
     pub fn bulks<T: Into<Vec<u8>>>(items: impl IntoIterator<Item = T>) -> Reply {
         Reply::Array(items.into_iter().map(Reply::bulk).collect())
+    }
+
+    /// Whether a client takes it for an error.
+    #[inline]
+    pub fn is_error(&self) -> bool {
+        match self {
+            Reply::Encoded(bytes) => bytes.first() == Some(&b'-'),
+            Reply::Error(_) => true,
+            _ => false,
+        }
     }
 
     /// As [`Reply::write`] where the arena is not needed any more: a long reply takes its place over.
@@ -285,6 +356,19 @@ impl Reply {
                     value.write(protocol, arena, out);
                 }
             }
+            Reply::Pairs(pairs) => {
+                match protocol {
+                    Protocol::Resp2 => encode::array_len(out, pairs.len()),
+                    Protocol::Resp3 => encode::map_len(out, protocol, pairs.len()),
+                }
+                for (name, value) in pairs {
+                    if protocol == Protocol::Resp2 {
+                        encode::array_len(out, 2);
+                    }
+                    name.write(protocol, arena, out);
+                    value.write(protocol, arena, out);
+                }
+            }
             Reply::Set(items) => {
                 encode::set_len(out, protocol, items.len());
                 write_all(items, protocol, arena, out);
@@ -294,10 +378,12 @@ impl Reply {
                 write_all(items, protocol, arena, out);
             }
             Reply::Double(x) => encode::double(out, protocol, *x),
+            Reply::Number(text) => encode::spelt(out, protocol, text),
             Reply::Boolean(yes) => encode::boolean(out, protocol, *yes),
             Reply::BigNumber(digits) => encode::big_number(out, protocol, digits),
             Reply::Verbatim(format, text) => encode::verbatim(out, protocol, format, text),
             Reply::Error(error) => encode::error_bytes(out, &error.wire()),
+            Reply::Encoded(bytes) => out.extend_from_slice(bytes),
             Reply::Silent => {}
         }
     }
@@ -386,6 +472,31 @@ mod tests {
                     assert_eq!(out.as_ptr(), place, "nothing is copied");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn packed_arrays_hold_what_follows_them() {
+        let mut arena = Vec::new();
+        let mut packer = Packer::begin(&mut arena);
+        packer.push_array(2);
+        packer.push(b"a");
+        packer.push_array(2);
+        packer.push_decimal(1e-7);
+        packer.push_decimal(-120.5);
+        packer.push_nil_array();
+        packer.push(b"b");
+        let reply = packer.finish(&mut arena, Shape::Array);
+        for (protocol, want) in [
+            (
+                Protocol::Resp2,
+                "*3\r\n*2\r\n$1\r\na\r\n*2\r\n$9\r\n0.0000001\r\n$6\r\n-120.5\r\n*-1\r\n$1\r\nb\r\n",
+            ),
+            (Protocol::Resp3, "*3\r\n*2\r\n$1\r\na\r\n*2\r\n,0.0000001\r\n,-120.5\r\n_\r\n$1\r\nb\r\n"),
+        ] {
+            let mut out = Vec::new();
+            reply.write(protocol, &arena, &mut out);
+            assert_eq!(out.escape_ascii().to_string(), want.as_bytes().escape_ascii().to_string());
         }
     }
 

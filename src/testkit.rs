@@ -171,7 +171,7 @@ impl Kit {
             watching: Watching::No,
             woken: false,
             now_ms: self.now_ms,
-            limits,
+            limits: &limits,
         };
         if let Outcome::Move(why) = self.executor.run(&unit, On::IoThread, &mut out) {
             self.moved = true;
@@ -196,7 +196,7 @@ impl Kit {
             watching: Watching::No,
             woken: false,
             now_ms: self.now_ms,
-            limits,
+            limits: &limits,
         };
         let mut out = Vec::new();
         match self.executor.run(&unit, On::IoThread, &mut out) {

@@ -121,6 +121,7 @@ fn bitcount(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let Some(value) = string::value(&found)? else { return Ok(Reply::Integer(0)) };
     let range = match args.left() {
         0 => bit_range(value.len(), 0, -1, 8),
+        1 => bit_range(value.len(), args.int()?, -1, 8),
         2 | 3 => {
             let (start, end) = (args.int()?, args.int()?);
             if start < 0 && end < 0 && start > end {
@@ -167,20 +168,28 @@ fn bitpos(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 }
 
 fn bitop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
-    let operation = if args.keyword("AND") {
-        Operation::And
-    } else if args.keyword("OR") {
-        Operation::Or
-    } else if args.keyword("XOR") {
-        Operation::Xor
-    } else if args.keyword("NOT") {
-        Operation::Not
-    } else {
-        return Err(Error::Syntax.into());
-    };
+    const WORDS: [(&str, Operation); 8] = [
+        ("AND", Operation::And),
+        ("OR", Operation::Or),
+        ("XOR", Operation::Xor),
+        ("NOT", Operation::Not),
+        ("DIFF", Operation::Diff),
+        ("DIFF1", Operation::Diff1),
+        ("ANDOR", Operation::AndOr),
+        ("ONE", Operation::One),
+    ];
+    let known = WORDS.into_iter().find(|(word, _)| args.keyword(word));
+    let (word, operation) = known.ok_or(Error::Syntax)?;
     let to = args.key()?;
-    if operation == Operation::Not && args.left() != 1 {
-        return Err(Error::reply("ERR BITOP NOT must be called with a single source key.").into());
+    match operation {
+        Operation::Not if args.left() != 1 => {
+            return Err(Error::reply("ERR BITOP NOT must be called with a single source key.").into());
+        }
+        Operation::Diff | Operation::Diff1 | Operation::AndOr if args.left() < 2 => {
+            let refusal = format!("ERR BITOP {word} must be called with at least two source keys.");
+            return Err(Error::reply(refusal).into());
+        }
+        _ => {}
     }
     let mut operands = Vec::with_capacity(args.left());
     for mut found in entry::find_each(cx, args.rest())? {

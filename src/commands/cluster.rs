@@ -73,6 +73,10 @@ const SUBCOMMANDS: &[Spec] = &[
         .since("7.0.0")
         .summary("Lists ranges of slots with their nodes, in more detail."),
     asking("myid", Arity::Exactly(2), myid).summary("Tells the name of the node."),
+    asking("myshardid", Arity::Exactly(2), myid)
+        .tips(&["nondeterministic_output"])
+        .since("7.2.0")
+        .summary("Tells the name of the node's shard, which has one node."),
     asking("links", Arity::Exactly(2), links)
         .tips(&["nondeterministic_output"])
         .since("7.0.0")

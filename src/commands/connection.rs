@@ -98,6 +98,7 @@ fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.session.monitor(cx.node, false);
     cx.session.end_multi();
     cx.session.unwatch(cx.node);
+    cx.session.untrack(cx.node);
     cx.session.select(0);
     cx.session.speak(Protocol::Resp2);
     cx.session.reply_mode = ReplyMode::On;

@@ -18,13 +18,17 @@ const GROUPS: &[(Group, &str)] = &[
     (Group::Set, "Sets"),
     (Group::List, "Lists"),
     (Group::SortedSet, "Sorted sets"),
+    (Group::Stream, "Streams"),
     (Group::Bitmap, "Bitmaps"),
+    (Group::HyperLogLog, "HyperLogLog"),
+    (Group::Geo, "Geo"),
     (Group::Generic, "Keys"),
     (Group::Connection, "Connections"),
     (Group::Server, "Server"),
     (Group::Cluster, "Cluster"),
     (Group::PubSub, "Publish and subscribe"),
     (Group::Transactions, "Transactions"),
+    (Group::Scripting, "Scripts and functions"),
 ];
 
 /// The whole page.

@@ -12,19 +12,25 @@ pub mod debug;
 pub mod docs;
 pub mod exhash;
 pub mod expire;
+pub mod function;
+pub mod geo;
 pub mod hash;
 mod help;
+pub mod hyperloglog;
 pub mod keys;
 pub mod latency;
 pub mod list;
 pub mod memory;
+pub mod module;
 pub mod object;
 pub mod pubsub;
 pub mod scan;
+pub mod scripting;
 pub mod server;
 pub mod set;
 pub mod slowlog;
 pub mod sort;
+pub mod stream;
 pub mod string;
 pub mod transaction;
 pub mod zset;
@@ -46,18 +52,24 @@ pub const FAMILIES: &[&[Spec]] = &[
     debug::COMMANDS,
     exhash::COMMANDS,
     expire::COMMANDS,
+    function::COMMANDS,
+    geo::COMMANDS,
     hash::COMMANDS,
+    hyperloglog::COMMANDS,
     keys::COMMANDS,
     latency::COMMANDS,
     list::COMMANDS,
     memory::COMMANDS,
+    module::COMMANDS,
     object::COMMANDS,
     pubsub::COMMANDS,
     scan::COMMANDS,
+    scripting::COMMANDS,
     server::COMMANDS,
     set::COMMANDS,
     slowlog::COMMANDS,
     sort::COMMANDS,
+    stream::COMMANDS,
     string::COMMANDS,
     transaction::COMMANDS,
     zset::COMMANDS,

@@ -11,6 +11,7 @@ use crate::dispatch::spec::{Arity, Flags, Group, Spec, session};
 use crate::error::{Error, Result};
 use crate::metrics::info::{self, Sections};
 use crate::node::Stop;
+use crate::number;
 use crate::reply::Reply;
 
 const ADMIN: Flags = Flags::ADMIN.or(Flags::NOSCRIPT);
@@ -53,6 +54,19 @@ pub const COMMANDS: &[Spec] = &[
         .flags(ADMIN.or(Flags::NO_ASYNC_LOADING))
         .complexity("O(1)")
         .summary("Writes a copy of the data in the background."),
+    session("bgrewriteaof", Arity::Exactly(1), rewrite_aof)
+        .group(Group::Server)
+        .flags(ADMIN.or(Flags::NO_ASYNC_LOADING))
+        .complexity("O(1)")
+        .summary("Does nothing: the log is written anew by itself."),
+    session("waitaof", Arity::Exactly(4), wait_aof)
+        .group(Group::Generic)
+        .since("7.2.0")
+        .flags(Flags::BLOCKING)
+        .acl(&["connection"])
+        .tips(&["request_policy:all_shards", "response_policy:agg_min"])
+        .complexity("O(1)")
+        .summary("Waits until what was written before is on the device."),
     session("shutdown", Arity::AtLeast(1), shutdown)
         .group(Group::Server)
         .flags(ADMIN.or(ANYTIME).or(Flags::NO_MULTI).or(Flags::ALLOW_BUSY))
@@ -87,7 +101,7 @@ pub const COMMANDS: &[Spec] = &[
     session("wait", Arity::Exactly(3), wait)
         .group(Group::Generic)
         .since("3.0.0")
-        .flags(Flags::NOSCRIPT)
+        .flags(Flags::BLOCKING)
         .acl(&["connection"])
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
         .complexity("O(1)")
@@ -181,11 +195,40 @@ fn wait(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if replicas <= 0 {
         return Ok(Reply::Integer(0).into());
     }
-    let timeout = match timeout_ms {
+    Ok(Answer::After(within(timeout_ms), Reply::Integer(0)))
+}
+
+/// The log needs no rewriting; those who ask for it are told that it is under way.
+fn rewrite_aof(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    Ok(Reply::Simple("Background append only file rewriting started").into())
+}
+
+/// There are no replicas to wait for, as in [`wait`].
+fn wait_aof(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    let local = args.int()?;
+    if !(0..=1).contains(&local) {
+        return Err(Error::reply("ERR value is out of range, value must between 0 and 1").into());
+    }
+    let replicas = number::parse_i64(args.next()?).filter(|replicas| *replicas >= 0);
+    let replicas = replicas.ok_or(Error::reply("ERR value is out of range, must be positive"))?;
+    let timeout_ms = super::timeout_ms(args.next()?)?;
+    let answer = |synced: i64| Reply::Array(vec![Reply::Integer(synced), Reply::Integer(0)]);
+    if replicas > 0 {
+        return Ok(Answer::After(within(timeout_ms), answer(0)));
+    }
+    Ok(Answer::Worker(Box::new(move |node| {
+        node.engine.flush()?;
+        crate::keyspace::local::sync(&node.engine)?;
+        Ok(answer(1))
+    })))
+}
+
+/// A time to wait; 0 is for ever.
+fn within(timeout_ms: u64) -> Duration {
+    match timeout_ms {
         0 => FOR_EVER,
         ms => Duration::from_millis(ms).min(FOR_EVER),
-    };
-    Ok(Answer::After(timeout, Reply::Integer(0)))
+    }
 }
 
 fn lolwut(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {

@@ -13,7 +13,8 @@ use crate::types::strings::Strings;
 const READ: KeyFlags = KeyFlags::RO.or(KeyFlags::ACCESS);
 const OVERWRITE: KeyFlags = KeyFlags::OW.or(KeyFlags::UPDATE);
 
-const STORE: KeyOption = KeyOption { word: "STORE", others: &[("LIMIT", 2), ("GET", 1), ("BY", 1)] };
+const STORE: KeyOption =
+    KeyOption { word: "STORE", others: &[("LIMIT", 2), ("GET", 1), ("BY", 1)], is_shown: false };
 
 /// The notes are Redis's: clients compare them.
 const SORTED: Keys = Keys::at(1, READ).and(Keys::unknown(READ).note(

@@ -9,11 +9,14 @@ use std::path::Path;
 
 use super::load::{LoadError, Loaded, Loader};
 use super::words;
+use crate::offline::Work;
 
 /// What the command line asks for.
 #[derive(Debug)]
 pub enum Invocation {
     Run(Box<Loaded>),
+    /// Not a server: `check` and `salvage`.
+    Offline(Work),
     Version,
     Help,
 }
@@ -21,6 +24,8 @@ pub enum Invocation {
 pub const HELP: &str = "\
 Usage: tarn [/path/to/tarn.conf] [--option value ...] [-]
        tarn - (read the configuration from the standard input)
+       tarn check /path/to/data (reads all of it and says what is damaged)
+       tarn salvage /path/to/data /path/to/new (writes what can be read into a new directory)
        tarn -v or --version
        tarn -h or --help
 
@@ -42,6 +47,10 @@ pub fn read(args: &[OsString], stdin: impl Read) -> Result<Invocation, LoadError
     match args {
         [only] if only == "-v" || only == "--version" => return Ok(Invocation::Version),
         [only] if only == "-h" || only == "--help" => return Ok(Invocation::Help),
+        [word, dir] if word == "check" => return Ok(Invocation::Offline(Work::Check { dir: dir.into() })),
+        [word, dir, new] if word == "salvage" => {
+            return Ok(Invocation::Offline(Work::Salvage { dir: dir.into(), new: new.into() }));
+        }
         _ => {}
     }
     let mut loader = Loader::default();

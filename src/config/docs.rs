@@ -24,7 +24,7 @@ tarn [config-file] [--port 6379] [--option value ...] [-]
 * *protected* options can be set at run time only where `enable-protected-configs` allows it.
 ";
 
-const SECTIONS: [(Section, &str, &str); 9] = [
+const SECTIONS: [(Section, &str, &str); 10] = [
     (Section::Network, "Network and threads", ""),
     (Section::Storage, "Storage", ""),
     (
@@ -37,6 +37,7 @@ const SECTIONS: [(Section, &str, &str); 9] = [
     (Section::Security, "Security", ""),
     (Section::Keyspace, "Keyspace", ""),
     (Section::Observability, "Observability", ""),
+    (Section::Scripts, "Scripts", ""),
     (Section::Cluster, "Cluster", ""),
     (
         Section::Compatibility,

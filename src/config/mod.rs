@@ -103,6 +103,8 @@ config! {
     zset_max_listpack_entries: usize,
     zset_max_listpack_value: usize,
     list_max_listpack_size: i64,
+    hll_sparse_max_bytes: usize,
+    stream_node_max_entries: usize,
 
     loglevel: LogLevel,
     /// Empty is the standard output.
@@ -119,6 +121,11 @@ config! {
     latency_monitor_threshold_millis: u64,
     latency_tracking: bool,
     latency_tracking_info_percentiles: Percentiles,
+
+    /// Zero is no limit.
+    tracking_table_max_keys: usize,
+    /// Zero is never.
+    busy_reply_threshold_millis: u64,
 
     cluster_enabled: bool,
     cluster_cross_slot: CrossSlot,
@@ -167,6 +174,8 @@ impl Config {
             set_ints: self.set_max_intset_entries,
             zset_entries: self.zset_max_listpack_entries,
             zset_value_len: self.zset_max_listpack_value,
+            hll_sparse_bytes: self.hll_sparse_max_bytes,
+            stream_node_entries: self.stream_node_max_entries,
         }
     }
 

@@ -70,6 +70,7 @@ pub enum Section {
     Memory,
     Clients,
     Observability,
+    Scripts,
     Cluster,
     Keyspace,
     Security,

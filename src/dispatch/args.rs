@@ -22,6 +22,11 @@ impl<'a> Args<'a> {
         self.words
     }
 
+    /// The words that are left.
+    pub fn left_words(&self) -> Words<'a> {
+        self.words.skip(self.at)
+    }
+
     /// How many words are left.
     pub fn left(&self) -> usize {
         self.words.len().saturating_sub(self.at)

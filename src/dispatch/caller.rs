@@ -26,4 +26,6 @@ pub struct Caller {
     pub protocol: Protocol,
     /// CLIENT ID.
     pub client: u64,
+    /// The keys it reads are remembered for it.
+    pub tracks: bool,
 }

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use tarn_engine::Position;
 
 use crate::config::Events;
-use crate::keyspace::Effect;
+use crate::keyspace::{Effect, Note};
 use crate::node::Node;
 use crate::pubsub::Kind;
 
@@ -182,8 +182,10 @@ impl Node {
             What::Effects(events, effects) => {
                 for effect in effects {
                     if let Effect::Tell(note) = effect {
+                        let shard = matches!(note, Note::Message { shard: true, .. });
+                        let kind = if shard { Kind::Shard } else { Kind::Channel };
                         note.each_message(events, &mut |channel, message| {
-                            self.pubsub.publish(Kind::Channel, channel, message, at);
+                            self.pubsub.publish(kind, channel, message, at);
                         });
                     }
                 }
@@ -200,7 +202,7 @@ mod tests {
     use crate::testkit::Kit;
 
     fn what(name: &[u8]) -> What {
-        let note = Note::Message { channel: name.into(), message: b""[..].into() };
+        let note = Note::Message { shard: false, channel: name.into(), message: b""[..].into() };
         What::Effects(Events::default(), vec![Effect::Tell(note)])
     }
 
@@ -266,7 +268,7 @@ mod tests {
         kit.run("PSUBSCRIBE *");
         let effects = || {
             let key = Note::Key { event: Event::SET, db: 0, key: b"k"[..].into(), fields: Vec::new() };
-            let message = Note::Message { channel: b"c"[..].into(), message: b"m"[..].into() };
+            let message = Note::Message { shard: false, channel: b"c"[..].into(), message: b"m"[..].into() };
             let renumbered = Effect::Renumber(crate::keyspace::Db { logical: 1, physical: 2 });
             vec![Effect::Tell(key), renumbered, Effect::Tell(message)]
         };

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use tarn_engine::{Error as EngineError, Wait};
 
+use super::caller::Caller;
 use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
-use super::spec::{KeyFlags, Run};
-use super::transaction::{Behind, Replies, Turn, next_random};
+use super::script::busy_error;
+use super::spec::{Flags, KeyFlags, Run};
+use super::transaction::{Behind, Hold, Replies, Turn, next_random};
 use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
 use super::waiters::Waiter;
 use super::watches::{WatchedKey, Watching};
@@ -22,6 +24,9 @@ use crate::node::Node;
 /// An arena larger than this is given back after the unit.
 const ARENA_KEEP_BYTES: usize = 256 * 1024;
 
+/// Times a script is begun again because of keys that it has not declared; the last time with every lock.
+const MAX_SCRIPT_ATTEMPTS: u32 = 4;
+
 /// What a thread needs to run units.
 pub struct Executor {
     pub node: Arc<Node>,
@@ -31,6 +36,8 @@ pub struct Executor {
     pub contention: Contention,
     /// Keys that were changed and that somebody waits for.
     ready: Vec<WatchedKey>,
+    /// Stripes that the scripts of the unit need beyond those of its keys.
+    missing: LockSet,
     arena: Vec<u8>,
     /// The random number of the unit that runs.
     random: u64,
@@ -66,9 +73,9 @@ impl Allowed {
         Allowed { patience: Patience::Short, wait: Wait::Never, place: Place::IoThread };
     /// On a worker, as far as it is little work.
     const LITTLE_WORK: Allowed =
-        Allowed { patience: Patience::Unlimited, wait: Wait::Allowed, place: Place::IoThread };
+        Allowed { patience: Patience::UntilBusy, wait: Wait::Allowed, place: Place::IoThread };
     const ON_WORKER: Allowed =
-        Allowed { patience: Patience::Unlimited, wait: Wait::Allowed, place: Place::Worker };
+        Allowed { patience: Patience::UntilBusy, wait: Wait::Allowed, place: Place::Worker };
 }
 
 impl Executor {
@@ -80,6 +87,7 @@ impl Executor {
             steps: Vec::new(),
             contention: Contention::default(),
             ready: Vec::new(),
+            missing: LockSet::default(),
             arena: Vec::new(),
             random,
         }
@@ -92,7 +100,7 @@ impl Executor {
 
     /// Runs a unit. Replies are appended to `out`; [`Executor::steps`] says of which calls, from the first on.
     #[inline]
-    pub fn run<'c>(&mut self, unit: &Unit<impl Calls<'c>>, on: On, out: &mut Vec<u8>) -> Outcome {
+    pub fn run<'c>(&mut self, unit: &Unit<'_, impl Calls<'c>>, on: On, out: &mut Vec<u8>) -> Outcome {
         self.draw();
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
@@ -102,6 +110,9 @@ impl Executor {
             On::IoThread => self.attempt(unit, unit.single(), Allowed::ON_IO_THREAD, &mut replies),
             On::Worker(why) => self.run_to_end(unit, why, &mut replies),
         };
+        if outcome == Outcome::Move(Why::Contended) {
+            self.missing = LockSet::default();
+        }
         if steps.iter().any(|step| step.failed) {
             self.count_errors(unit, &steps, begin, out);
         }
@@ -120,18 +131,17 @@ impl Executor {
     fn serve_ready(&mut self, on: On) {
         let mut keys: VecDeque<WatchedKey> = std::mem::take(&mut self.ready).into();
         while let Some(key) = keys.pop_front() {
-            let mut behind = None;
+            let (mut behind, mut is_gone) = (None, false);
             while let Some((number, waiter)) = self.node.waiters.next(&key, behind) {
                 behind = Some(number);
-                if !waiter.take() {
+                // Where there is no key, only those are served who wait for what goes with it.
+                if is_gone && !waiter.queued.command.spec.ends_with_key || !waiter.take() {
                     continue;
                 }
                 let is_served = self.serve(&waiter, on);
                 // What its own commit has made ready comes behind.
                 keys.extend(std::mem::take(&mut self.ready));
-                if !is_served && !self.exists(&key) {
-                    break;
-                }
+                is_gone |= !is_served && !self.exists(&key);
             }
         }
     }
@@ -148,7 +158,7 @@ impl Executor {
                 watching: Watching::No,
                 woken: true,
                 now_ms: node.clock.now_ms(),
-                limits: waiter.limits,
+                limits: &waiter.limits,
             };
             let (mut reply, mut steps) = (Vec::new(), Vec::new());
             self.draw();
@@ -212,18 +222,18 @@ impl Executor {
         self.draw();
         let Executor { node, counters, arena, random, .. } = self;
         let wanted = LockSet::of(*stripes, Mode::Exclusive);
-        let _held = node.locks.many(&wanted, Patience::Unlimited);
+        let held = node.locks.many(&wanted, Patience::Unlimited);
         let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
-        let mut turn = Turn {
-            node,
-            counters,
-            arena,
-            wait: Wait::Allowed,
-            snapshot: None,
-            behind: &mut Behind::default(),
-        };
-        let (value, wrote) = turn.write(env, work)?;
+        let (wait, behind) = (Wait::Allowed, &mut Behind::default());
+        let mut turn = Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, client: 0 };
+        let (value, wrote) = turn.write(env, || true, work)?;
         counters.writes.add(u64::from(wrote));
+        drop(held);
+        // Who waits for what goes with a key is told that its time has come.
+        self.ready.append(&mut behind.ready);
+        if !self.ready.is_empty() {
+            self.serve_ready(On::Worker(Why::Contended));
+        }
         Ok(value)
     }
 
@@ -248,12 +258,13 @@ impl Executor {
 
     fn run_to_end<'c>(
         &mut self,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         why: Why,
         replies: &mut Replies<'_>,
     ) -> Outcome {
         // What is cold or contended may turn out to be much work as well: it is run as on an I/O thread first.
         let outcome = match why {
+            _ if unit.has_script() => return self.run_script_to_end(unit, replies),
             Why::Heavy => Outcome::Move(Why::Heavy),
             Why::Cold => match self.load(unit) {
                 Ok(()) => self.attempt(unit, unit.single(), Allowed::LITTLE_WORK, replies),
@@ -262,25 +273,61 @@ impl Executor {
             Why::Contended => self.attempt(unit, unit.single(), Allowed::LITTLE_WORK, replies),
         };
         let outcome = match (outcome, unit.single()) {
-            (Outcome::Replied { .. } | Outcome::Aborted | Outcome::Park(_), _) => outcome,
+            (done @ (Outcome::Replied { .. } | Outcome::Aborted | Outcome::Park(_)), _) => done,
             (Outcome::Move(_), Some(call)) => self.run_heavy(unit, call, replies),
             (Outcome::Move(_), None) => self.attempt(unit, None, Allowed::ON_WORKER, replies),
         };
-        if let Outcome::Move(_) = outcome {
-            // There is no place where it could wait longer.
-            let error = Error::Engine(EngineError::NotResident);
-            unit.calls.clone().for_each(|_| replies.refuse(&error));
-            return Outcome::Replied { wrote: false };
+        self.refuse_moved(unit, outcome, replies)
+    }
+
+    /// There is no place where it could wait longer.
+    fn refuse_moved<'c>(
+        &mut self,
+        unit: &Unit<'_, impl Calls<'c>>,
+        outcome: Outcome,
+        replies: &mut Replies<'_>,
+    ) -> Outcome {
+        let Outcome::Move(why) = outcome else { return outcome };
+        let busy = self.node.locks.busy(&unit.locks().0.union(&self.missing));
+        let error = match (why, busy) {
+            (Why::Contended, Some(busy)) => busy_error(busy),
+            _ => Error::Engine(EngineError::NotResident),
+        };
+        unit.calls.clone().for_each(|_| replies.refuse(&error));
+        Outcome::Replied { wrote: false }
+    }
+
+    /// A unit with a script among its calls. Where the script needs keys that it has not declared and that somebody else has, the run
+    /// begins again with them, in the end with all that there are.
+    fn run_script_to_end<'c>(
+        &mut self,
+        unit: &Unit<'_, impl Calls<'c>>,
+        replies: &mut Replies<'_>,
+    ) -> Outcome {
+        self.missing = LockSet::default();
+        let mut outcome = Outcome::Move(Why::Contended);
+        for attempt in 0..MAX_SCRIPT_ATTEMPTS {
+            let before = self.missing;
+            outcome = self.attempt(unit, unit.single(), Allowed::ON_WORKER, replies);
+            // Nothing more is missing: somebody has what it declares for too long.
+            if outcome != Outcome::Move(Why::Contended) || self.missing == before {
+                break;
+            }
+            if attempt + 2 >= MAX_SCRIPT_ATTEMPTS {
+                self.missing = LockSet::of(StripeSet::ALL, Mode::Exclusive);
+            }
         }
+        let outcome = self.refuse_moved(unit, outcome, replies);
+        self.missing = LockSet::default();
         outcome
     }
 
     /// Reads the rows a unit needs into memory without holding its locks, so that the run under the locks is short.
     /// Handlers are pure until commit, so running one for its reads alone changes nothing. What fails fails again under
     /// the locks, where it is reported.
-    fn load<'c>(&mut self, unit: &Unit<impl Calls<'c>>) -> Result<(), Why> {
+    fn load<'c>(&mut self, unit: &Unit<'_, impl Calls<'c>>) -> Result<(), Why> {
         let Executor { node, arena, random, .. } = self;
-        let Ok(env) = node.env(unit.first_db(), unit.now_ms, &unit.limits, Place::IoThread, *random) else {
+        let Ok(env) = node.env(unit.first_db(), unit.now_ms, unit.limits, Place::IoThread, *random) else {
             return Ok(());
         };
         arena.clear();
@@ -302,7 +349,7 @@ impl Executor {
     #[inline]
     fn attempt<'c>(
         &mut self,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         single: Option<Call<'c>>,
         allowed: Allowed,
         replies: &mut Replies<'_>,
@@ -323,20 +370,23 @@ impl Executor {
     #[inline]
     fn run_locked<'c>(
         &mut self,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         single: Option<Call<'c>>,
         allowed: Allowed,
         replies: &mut Replies<'_>,
         behind: &mut Behind,
     ) -> Result<Ran> {
-        let Executor { node, counters, arena, random, contention, .. } = self;
-        let locked = node.lock(unit, single.as_ref(), allowed.patience);
+        let Executor { node, counters, arena, random, contention, missing, .. } = self;
+        let locked = node.lock(unit, single.as_ref(), allowed.patience, missing);
         contention.locked += 1;
         contention.waited += u64::from(locked.as_ref().is_none_or(|locked| locked.held.waited()));
-        let Some(Locked { held: _held, located, writes }) = locked else { return Ok(Ran::Contended) };
+        let Some(Locked { mut held, located, writes }) = locked else { return Ok(Ran::Contended) };
+        if unit.caller.tracks {
+            node.remember_reads(unit);
+        }
         // Under the locks: whoever changes the databases' numbers holds all of them.
         let db = single.as_ref().map_or_else(|| unit.first_db(), |call| call.db);
-        let mut env = node.env(db, unit.now_ms, &unit.limits, allowed.place, *random)?;
+        let mut env = node.env(db, unit.now_ms, unit.limits, allowed.place, *random)?;
         env.woken = unit.woken;
         if let Watching::Check(watch) = &unit.watching {
             let source = Source::Live(node.engine.begin_read(allowed.wait));
@@ -344,7 +394,9 @@ impl Executor {
                 return Ok(Ran::Aborted);
             }
         }
-        let mut turn = Turn { node, counters, arena, wait: allowed.wait, snapshot: None, behind };
+        let (wait, locks) = (allowed.wait, Some(Hold { held: &mut held, missing }));
+        let mut turn =
+            Turn { node, counters, arena, wait, snapshot: None, behind, locks, client: unit.caller.client };
         if writes {
             return turn.write_calls(env, unit, single, located, replies).map(Ran::Wrote);
         }
@@ -355,7 +407,7 @@ impl Executor {
     /// Much work of one call: on snapshots as far as that goes, so that locks are held for as short as can be.
     fn run_heavy<'c>(
         &mut self,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         call: Call<'c>,
         replies: &mut Replies<'_>,
     ) -> Outcome {
@@ -371,19 +423,31 @@ impl Executor {
 
     fn run_from_snapshot<'c>(
         &mut self,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         call: &Call<'c>,
         reads_sources: bool,
         replies: &mut Replies<'_>,
         behind: &mut Behind,
     ) -> Result<Ran> {
         let Executor { node, counters, arena, random, .. } = self;
-        let locked = node.lock(unit, Some(call), Patience::Unlimited);
+        let locked = node.lock(unit, Some(call), Patience::UntilBusy, &LockSet::default());
         let Some(Locked { mut held, located, .. }) = locked else { return Ok(Ran::Contended) };
-        let env = node.env(unit.first_db(), unit.now_ms, &unit.limits, Place::Worker, *random)?;
+        if unit.caller.tracks {
+            node.remember_reads(unit);
+        }
+        let env = node.env(unit.first_db(), unit.now_ms, unit.limits, Place::Worker, *random)?;
         let snapshot = node.engine.snapshot()?;
         let wait = Wait::Allowed;
-        let mut turn = Turn { node, counters, arena, wait, snapshot: Some(&snapshot), behind };
+        let mut turn = Turn {
+            node,
+            counters,
+            arena,
+            wait,
+            snapshot: Some(&snapshot),
+            behind,
+            locks: None,
+            client: unit.caller.client,
+        };
         if reads_sources {
             // The locks of what it only reads are held until it has a snapshot of them.
             held.keep_only(&written_stripes(call));
@@ -420,18 +484,22 @@ impl Executor {
                 false
             }
         };
+        let more = !behind.is_empty() && self.do_behind(behind, allowed);
+        Outcome::Replied { wrote: wrote | more }
+    }
+
+    /// What a run has left to do. Whether anything was written.
+    #[cold]
+    fn do_behind(&mut self, behind: Behind, allowed: Allowed) -> bool {
         let Behind { lapsed, ready } = behind;
-        if !ready.is_empty() {
-            self.ready.extend(ready);
-        }
-        let reaped = !lapsed.is_empty() && self.reap(lapsed, allowed);
-        Outcome::Replied { wrote: wrote | reaped }
+        self.ready.extend(ready);
+        !lapsed.is_empty() && self.reap(lapsed, allowed)
     }
 
     /// Removes keys that a unit met although their time had come. Whether anything was written.
     #[cold]
     fn reap(&mut self, lapsed: Vec<(u16, Box<[u8]>)>, allowed: Allowed) -> bool {
-        let Executor { node, counters, arena, random, .. } = self;
+        let Executor { node, counters, arena, random, ready, .. } = self;
         let mut wrote = false;
         for (db, key) in lapsed {
             let wanted = LockSet::of(StripeSet::of(&key), Mode::Exclusive);
@@ -440,17 +508,19 @@ impl Executor {
             let Ok(env) = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random) else { continue };
             // What fails here is the sweeper's.
             let (wait, behind) = (allowed.wait, &mut Behind::default());
-            let mut turn = Turn { node, counters, arena, wait, snapshot: None, behind };
-            let reaped = turn.write(env, |cx| reap::reap_met(cx, &key));
+            let mut turn =
+                Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, client: 0 };
+            let reaped = turn.write(env, || true, |cx| reap::reap_met(cx, &key));
             let reaped = reaped.is_ok_and(|(_, dirty)| dirty);
             counters.writes.add(u64::from(reaped));
             wrote |= reaped;
+            ready.append(&mut behind.ready);
         }
         wrote
     }
 
     #[cold]
-    fn count_errors<'c>(&self, unit: &Unit<impl Calls<'c>>, steps: &[Step], begin: usize, out: &[u8]) {
+    fn count_errors<'c>(&self, unit: &Unit<'_, impl Calls<'c>>, steps: &[Step], begin: usize, out: &[u8]) {
         let mut start = begin;
         for (call, step) in unit.calls.clone().zip(steps) {
             if step.failed {
@@ -484,6 +554,27 @@ struct Locked<'n> {
 }
 
 impl Node {
+    /// The caller caches the keys that it only reads. Under their locks.
+    #[cold]
+    fn remember_reads<'c>(&self, unit: &Unit<'_, impl Calls<'c>>) {
+        for call in unit.calls.clone() {
+            self.remember_call(&unit.caller, &call);
+        }
+    }
+
+    #[cold]
+    pub(super) fn remember_call(&self, caller: &Caller, call: &Call<'_>) {
+        let spec = call.command.spec;
+        if !spec.flags.has(Flags::READONLY) || matches!(spec.run, Run::Script(_)) {
+            return;
+        }
+        let limit = self.config.current().tracking_table_max_keys;
+        for (at, _) in spec.keys.positions(call.words) {
+            let key = call.words.get(at).unwrap_or(&[]);
+            self.tracking.remember(&self.clients, caller.client, key, limit);
+        }
+    }
+
     #[inline]
     fn env<'a>(
         &'a self,
@@ -512,9 +603,10 @@ impl Node {
     #[inline]
     fn lock<'c>(
         &self,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         single: Option<&Call<'c>>,
         patience: Patience,
+        missing: &LockSet,
     ) -> Option<Locked<'_>> {
         // A batch stays with one key.
         let first = match (single, unit.atomic) {
@@ -534,6 +626,7 @@ impl Node {
             return Some(Locked { held, located, writes: mode == Mode::Exclusive });
         }
         let (wanted, writes) = unit.locks();
+        let wanted = wanted.union(missing);
         let located = unit.calls.clone().next().map(|call| call.located).unwrap_or_default();
         let held = self.locks.many(&wanted, patience)?;
         Some(Locked { held, located, writes })

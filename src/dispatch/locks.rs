@@ -1,6 +1,7 @@
 //! One striped lock table. A command's stripes are locked in ascending order, so that a command over many keys is
 //! atomic and no two commands can wait for each other.
 
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
@@ -14,8 +15,13 @@ const SPINS: u32 = 200;
 /// And after that, the longest an I/O thread sleeps for it.
 const PATIENCE: Duration = Duration::from_micros(200);
 
+/// Time between two looks at whether it is worth waiting.
+const LOOK: Duration = Duration::from_millis(20);
+
 pub struct Locks {
     stripes: Vec<CachePadded<RwLock<()>>>,
+    /// [`Busy`], by stripe; 0 is nobody.
+    busy: Vec<AtomicU8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +35,16 @@ pub enum Mode {
 pub enum Patience {
     /// An I/O thread: gives up soon, the command then goes to a worker.
     Short,
+    /// A worker, for a client: gives up only if a script has the lock that has run for too long ([`Locks::set_busy`]).
+    UntilBusy,
     Unlimited,
+}
+
+/// Who has a lock that others need not wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Busy {
+    Script = 1,
+    Function = 2,
 }
 
 /// The stripes of a command, as a set.
@@ -97,6 +112,13 @@ impl LockSet {
         }
     }
 
+    pub fn union(&self, other: &LockSet) -> LockSet {
+        LockSet {
+            shared: self.shared.union(&other.shared),
+            exclusive: self.exclusive.union(&other.exclusive),
+        }
+    }
+
     pub fn set(&mut self, mode: Mode) -> &mut StripeSet {
         match mode {
             Mode::Shared => &mut self.shared,
@@ -122,6 +144,17 @@ pub struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
+    /// Whether a stripe is held so that it can be used in this way.
+    pub fn covers(&self, stripe: u16, mode: Mode) -> bool {
+        self.first.iter().chain(&self.others).any(|(held, guard)| {
+            *held == stripe && (mode == Mode::Shared || matches!(guard, Guard::Exclusive(_)))
+        })
+    }
+
+    pub fn stripes(&self) -> impl Iterator<Item = u16> + '_ {
+        self.first.iter().chain(&self.others).map(|(stripe, _)| *stripe)
+    }
+
     #[inline]
     fn add(&mut self, stripe: u16, guard: Guard<'a>) {
         match self.first {
@@ -143,7 +176,10 @@ impl<'a> Held<'a> {
 
 impl Default for Locks {
     fn default() -> Locks {
-        Locks { stripes: (0..STRIPES).map(|_| CachePadded::new(RwLock::new(()))).collect() }
+        Locks {
+            stripes: (0..STRIPES).map(|_| CachePadded::new(RwLock::new(()))).collect(),
+            busy: (0..STRIPES).map(|_| AtomicU8::new(0)).collect(),
+        }
     }
 }
 
@@ -166,6 +202,40 @@ impl Locks {
         both.iter().all(|stripe| self.add(&mut held, stripe, mode(stripe), patience)).then_some(held)
     }
 
+    /// Tells those who wait for what is held that a script has run for too long; None takes it back.
+    pub fn set_busy(&self, held: &Held<'_>, busy: Option<Busy>) {
+        for stripe in held.stripes() {
+            if let Some(place) = self.busy.get(usize::from(stripe)) {
+                place.store(busy.map_or(0, |busy| busy as u8), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Who has kept one of these from others for too long.
+    pub fn busy(&self, wanted: &LockSet) -> Option<Busy> {
+        wanted.shared.union(&wanted.exclusive).iter().find_map(|stripe| self.busy_at(stripe))
+    }
+
+    fn busy_at(&self, stripe: u16) -> Option<Busy> {
+        match self.busy.get(usize::from(stripe))?.load(Ordering::Relaxed) {
+            1 => Some(Busy::Script),
+            2 => Some(Busy::Function),
+            _ => None,
+        }
+    }
+
+    /// Locks one more stripe, if nobody else holds it: out of order, so it may not wait.
+    pub fn add_at_once<'a>(&'a self, held: &mut Held<'a>, stripe: u16, mode: Mode) -> bool {
+        // What is held shared cannot be had exclusively as well.
+        let is_held = held.stripes().any(|other| other == stripe);
+        let Some(lock) = self.stripes.get(usize::from(stripe)).filter(|_| !is_held) else { return false };
+        let guard = match mode {
+            Mode::Shared => lock.try_read().map(Guard::Shared),
+            Mode::Exclusive => lock.try_write().map(Guard::Exclusive),
+        };
+        guard.map(|guard| held.add(stripe, guard)).is_some()
+    }
+
     #[inline]
     fn add<'a>(&'a self, held: &mut Held<'a>, stripe: u16, mode: Mode, patience: Patience) -> bool {
         let Some(lock) = self.stripes.get(usize::from(stripe)) else { return false };
@@ -175,7 +245,7 @@ impl Locks {
         };
         let guard = guard.or_else(|| {
             held.waited = true;
-            wait_for(lock, mode, patience)
+            wait_for(lock, mode, patience, &|| self.busy_at(stripe).is_some())
         });
         guard.map(|guard| held.add(stripe, guard)).is_some()
     }
@@ -183,32 +253,38 @@ impl Locks {
 
 /// For a lock that somebody else holds.
 #[cold]
-fn wait_for(lock: &RwLock<()>, mode: Mode, patience: Patience) -> Option<Guard<'_>> {
-    match mode {
-        Mode::Shared => wait(patience, || lock.try_read(), |time| lock.try_read_for(time), || lock.read())
-            .map(Guard::Shared),
-        Mode::Exclusive => {
-            wait(patience, || lock.try_write(), |time| lock.try_write_for(time), || lock.write())
-                .map(Guard::Exclusive)
-        }
-    }
-}
-
-fn wait<G>(
+fn wait_for<'a>(
+    lock: &'a RwLock<()>,
+    mode: Mode,
     patience: Patience,
-    attempt: impl Fn() -> Option<G>,
-    timed: impl Fn(Duration) -> Option<G>,
-    sleep: impl Fn() -> G,
-) -> Option<G> {
+    is_busy: &dyn Fn() -> bool,
+) -> Option<Guard<'a>> {
+    let attempt = |time: Option<Duration>| match (mode, time) {
+        (Mode::Shared, None) => lock.try_read().map(Guard::Shared),
+        (Mode::Shared, Some(time)) => lock.try_read_for(time).map(Guard::Shared),
+        (Mode::Exclusive, None) => lock.try_write().map(Guard::Exclusive),
+        (Mode::Exclusive, Some(time)) => lock.try_write_for(time).map(Guard::Exclusive),
+    };
     for _ in 0..SPINS {
         std::hint::spin_loop();
-        if let Some(guard) = attempt() {
+        if let Some(guard) = attempt(None) {
             return Some(guard);
         }
     }
     match patience {
-        Patience::Short => timed(PATIENCE),
-        Patience::Unlimited => Some(sleep()),
+        Patience::Short => attempt(Some(PATIENCE)),
+        Patience::UntilBusy => {
+            while !is_busy() {
+                if let Some(guard) = attempt(Some(LOOK)) {
+                    return Some(guard);
+                }
+            }
+            None
+        }
+        Patience::Unlimited => Some(match mode {
+            Mode::Shared => Guard::Shared(lock.read()),
+            Mode::Exclusive => Guard::Exclusive(lock.write()),
+        }),
     }
 }
 

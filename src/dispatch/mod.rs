@@ -13,6 +13,7 @@ pub mod monitor;
 pub mod multi;
 pub mod redact;
 pub mod registry;
+pub mod script;
 pub mod session;
 pub mod spec;
 pub mod stats;

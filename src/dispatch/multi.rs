@@ -18,6 +18,19 @@ pub struct Queued {
     pub db: u16,
 }
 
+impl Queued {
+    /// With other words at some places.
+    pub fn with_words(self, others: &[(usize, Box<[u8]>)]) -> Queued {
+        if others.is_empty() {
+            return self;
+        }
+        let words = self.words.view().iter().enumerate();
+        let words = words
+            .map(|(at, word)| others.iter().find(|(place, _)| *place == at).map_or(word, |(_, other)| other));
+        Queued { words: words.collect(), ..self }
+    }
+}
+
 /// What a connection has said since MULTI.
 #[derive(Default)]
 pub struct Multi {

@@ -11,11 +11,13 @@ use super::locks::StripeSet;
 use super::multi::{Multi, Queued};
 use super::watches::Watch;
 use crate::clients::{Client, flag};
-use crate::error::Result;
-use crate::keyspace::{ReadCx, WriteCx};
+use crate::error::{Error, Result};
+use crate::keyspace::{ReadCx, WriteCx, libraries, local};
 use crate::node::Node;
 use crate::pubsub::{Change, Subscriptions};
 use crate::reply::Reply;
+use crate::scripting::functions::{Functions, IfTaken, Known, Library};
+use crate::tracking::Tracker;
 
 /// Whether replies are sent, as CLIENT REPLY asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,6 +46,8 @@ pub struct Session {
     pub multi: Option<Box<Multi>>,
     /// What WATCH asked for.
     pub watch: Option<Arc<Watch>>,
+    /// What CLIENT TRACKING asked for.
+    pub tracking: Option<Box<TrackingState>>,
     /// The connection ends when what was answered has been sent.
     pub closing: bool,
 }
@@ -61,6 +65,7 @@ impl Session {
             subscriptions: Subscriptions::default(),
             multi: None,
             watch: None,
+            tracking: None,
             closing: false,
         }
     }
@@ -68,7 +73,8 @@ impl Session {
     /// What gate and handlers see of it.
     #[inline]
     pub fn caller(&self) -> Caller {
-        Caller { user: self.user, db: self.db, protocol: self.protocol, client: self.client.id }
+        let tracks = self.tracking.as_ref().is_some_and(|tracking| tracking.remembers());
+        Caller { user: self.user, db: self.db, protocol: self.protocol, client: self.client.id, tracks }
     }
 
     pub fn is_authenticated(&self) -> bool {
@@ -101,6 +107,14 @@ impl Session {
         }
     }
 
+    /// Tracks nothing any more. Also called when the connection ends.
+    pub fn untrack(&mut self, node: &Node) {
+        if self.tracking.take().is_some() {
+            node.tracking.end(self.client.id);
+            self.client.set_flag(flag::TRACKING, false);
+        }
+    }
+
     pub fn select(&mut self, db: u16) {
         self.db = db;
         self.client.set_db(db);
@@ -117,6 +131,26 @@ impl Session {
             self.is_monitor = on;
             self.client.set_flag(flag::MONITOR, on);
             node.clients.count_monitors(if on { 1 } else { -1 });
+        }
+    }
+}
+
+/// A connection that tracks the keys it reads.
+#[derive(Debug)]
+pub struct TrackingState {
+    pub tracker: Arc<Tracker>,
+    /// What CLIENT CACHING has said of the next command.
+    pub caching: Option<bool>,
+}
+
+impl TrackingState {
+    /// Whether the keys of the command that runs next are remembered.
+    pub fn remembers(&self) -> bool {
+        let options = &self.tracker.options;
+        match self.caching {
+            _ if options.bcast => false,
+            Some(caching) => caching,
+            None => !options.optin,
         }
     }
 }
@@ -174,4 +208,39 @@ pub fn write_key<T>(
     work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
 ) -> Result<T> {
     Executor::uncounted(node).transact(&StripeSet::of(key), db, work)
+}
+
+/// Changes the libraries of functions on behalf of a [`Job`]: on record, and once that is safe for everybody.
+pub fn change_libraries(
+    node: &Arc<Node>,
+    change: impl FnOnce(&Functions) -> Result<Known, Error>,
+) -> Result<()> {
+    let functions = &node.scripting.functions;
+    let _changing = functions.changing.lock();
+    let after = change(functions)?;
+    let (gone, come) = functions.difference(&after);
+    Executor::uncounted(node).transact(&StripeSet::default(), 0, |cx| {
+        gone.iter().for_each(|name| libraries::remove(cx, name));
+        come.iter().for_each(|library| libraries::put(cx, &library.name, &library.code));
+        Ok(())
+    })?;
+    local::sync(&node.engine)?;
+    functions.set(after);
+    Ok(())
+}
+
+/// Brings back what is on record, before the first command.
+pub fn open_libraries(node: &Arc<Node>) -> Result<()> {
+    let code = Executor::uncounted(node).look(0, |cx| libraries::load(cx))?;
+    let functions = &node.scripting.functions;
+    for code in code {
+        let added = Library::load(&code)
+            .and_then(|library| functions.with_added(&[Arc::new(library)], IfTaken::Refuse, false));
+        match added {
+            Ok(known) => functions.set(known),
+            // It stays on record.
+            Err(error) => tracing::error!(%error, "a library of functions could not be loaded"),
+        }
+    }
+    Ok(())
 }

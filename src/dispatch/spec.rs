@@ -2,14 +2,17 @@
 //! extraction and locks, COMMAND and COMMAND DOCS, ACL categories, metrics labels, docs/commands.md.
 
 use super::args::Args;
+use super::script::ScriptCall;
 use super::session::{Answer, SessionCx};
 use crate::error::Result;
 use crate::keyspace::{ReadCx, WriteCx};
 use crate::reply::Reply;
+use crate::scripting::Scripting;
 
 pub type ReadFn = fn(&mut ReadCx<'_>, Args<'_>) -> Result<Reply>;
 pub type WriteFn = fn(&mut WriteCx<'_>, Args<'_>) -> Result<Reply>;
 pub type SessionFn = fn(&mut SessionCx<'_>, Args<'_>) -> Result<Answer>;
+pub type ScriptFn = for<'a> fn(&Scripting, Args<'a>) -> Result<ScriptCall<'a>>;
 
 /// What runs a command, and so what it may do.
 #[derive(Clone, Copy)]
@@ -18,6 +21,8 @@ pub enum Run {
     Write(WriteFn),
     /// Concerns the connection or the server, not keys.
     Session(SessionFn),
+    /// Runs a script, which makes calls of its own: this finds it.
+    Script(ScriptFn),
     /// Only has subcommands.
     Container,
 }
@@ -100,6 +105,7 @@ bits! {
         FAST = "fast",
         NO_AUTH = "no_auth",
         MAY_REPLICATE = "may_replicate",
+        NO_MANDATORY_KEYS = "no_mandatory_keys",
         NO_ASYNC_LOADING = "no_async_loading",
         NO_MULTI = "no_multi",
         MOVABLE_KEYS = "movablekeys",
@@ -129,10 +135,12 @@ bits! {
 pub enum Find {
     /// From the first position to `last` (negative: counted from the end, -1 the last word), every `step` words.
     Range { last: i16, step: u16 },
-    /// A count at the begin position, the keys right behind it.
-    Counted,
+    /// A count at the begin position, the keys right behind it, every `step` words.
+    Counted { step: u16 },
     /// Behind an option that may stand anywhere from the begin position on; the last one counts.
     Behind(&'static KeyOption),
+    /// Behind a word that stands somewhere from the begin position on: the first half of all that follows.
+    HalfBehind(&'static str),
     /// Nobody can tell before the command runs.
     Unknown,
 }
@@ -143,6 +151,8 @@ pub struct KeyOption {
     pub word: &'static str,
     /// The other options that have words behind them, and how many.
     pub others: &'static [(&'static str, usize)],
+    /// Whether Redis shows it as a keyword.
+    pub is_shown: bool,
 }
 
 impl KeyOption {
@@ -193,12 +203,22 @@ impl Keys {
     }
 
     pub const fn counted(at: u16, flags: KeyFlags) -> Keys {
-        Keys::of(at, Find::Counted, flags)
+        Keys::of(at, Find::Counted { step: 1 }, flags)
+    }
+
+    /// Keys and values by turns, behind their count.
+    pub const fn counted_pairs(at: u16, flags: KeyFlags) -> Keys {
+        Keys::of(at, Find::Counted { step: 2 }, flags)
     }
 
     /// The key behind an option, wherever it stands from a position on.
     pub const fn behind(option: &'static KeyOption, first: u16, flags: KeyFlags) -> Keys {
         Keys::of(first, Find::Behind(option), flags)
+    }
+
+    /// The first half of what follows a word, wherever it stands from a position on.
+    pub const fn half_behind(word: &'static str, first: u16, flags: KeyFlags) -> Keys {
+        Keys::of(first, Find::HalfBehind(word), flags)
     }
 
     /// Keys that show only when the command runs.
@@ -260,14 +280,23 @@ impl Keys {
                     };
                     (first, end, usize::from(step))
                 }
-                Find::Counted => {
+                Find::Counted { step } => {
                     let count = words.get(first).and_then(crate::number::parse_i64).unwrap_or(0);
                     let room = words.len().saturating_sub(first + 1);
-                    (first + 1, first + 1 + usize::try_from(count).unwrap_or(0).min(room), 1)
+                    let step = usize::from(step);
+                    let wanted = usize::try_from(count).unwrap_or(0).saturating_mul(step);
+                    (first + 1, first + 1 + wanted.min(room), step)
                 }
                 Find::Behind(option) => {
                     let found = option.find(first, words);
                     (found.unwrap_or(0), found.map_or(0, |at| at + 1), 1)
+                }
+                Find::HalfBehind(word) => {
+                    let is_word = |at: &usize| {
+                        words.get(*at).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+                    };
+                    let begin = (first..words.len()).find(is_word).map_or(words.len(), |at| at + 1);
+                    (begin, begin + (words.len() - begin) / 2, 1)
                 }
                 Find::Unknown => (0, 0, 1),
             };
@@ -285,12 +314,16 @@ pub enum Group {
     List,
     SortedSet,
     Bitmap,
+    HyperLogLog,
+    Geo,
     Generic,
     Connection,
     Server,
     Cluster,
     PubSub,
     Transactions,
+    Scripting,
+    Stream,
 }
 
 impl Group {
@@ -302,12 +335,16 @@ impl Group {
             Group::List => "list",
             Group::SortedSet => "sorted-set",
             Group::Bitmap => "bitmap",
+            Group::HyperLogLog => "hyperloglog",
+            Group::Geo => "geo",
             Group::Generic => "generic",
             Group::Connection => "connection",
             Group::Server => "server",
             Group::Cluster => "cluster",
             Group::PubSub => "pubsub",
             Group::Transactions => "transactions",
+            Group::Scripting => "scripting",
+            Group::Stream => "stream",
         }
     }
 }
@@ -361,6 +398,8 @@ pub struct Spec {
     pub reads_sources: bool,
     /// Runs at once behind MULTI, too.
     pub not_queued: bool,
+    /// What it waits for goes with its key: it is told when that is gone.
+    pub ends_with_key: bool,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -385,6 +424,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         hint: None,
         reads_sources: false,
         not_queued: false,
+        ends_with_key: false,
     }
 }
 
@@ -401,6 +441,11 @@ pub const fn write(name: &'static str, arity: Arity, keys: Keys, run: WriteFn) -
 /// A command about the connection or the server.
 pub const fn session(name: &'static str, arity: Arity, run: SessionFn) -> Spec {
     spec(name, arity, Keys::NONE, Run::Session(run), Flags(0))
+}
+
+/// A command that runs a script.
+pub const fn script(name: &'static str, keys: Keys, run: ScriptFn) -> Spec {
+    spec(name, Arity::AtLeast(3), keys, Run::Script(run), Flags(0))
 }
 
 /// A command that has only subcommands.
@@ -445,6 +490,12 @@ impl Spec {
     /// Runs at once behind MULTI, too.
     pub const fn not_queued(mut self) -> Spec {
         self.not_queued = true;
+        self
+    }
+
+    /// Is told when a key that it waits for is gone.
+    pub const fn ends_with_key(mut self) -> Spec {
+        self.ends_with_key = true;
         self
     }
 
@@ -556,7 +607,11 @@ impl Spec {
     }
 
     pub fn is_write(&self) -> bool {
-        matches!(self.run, Run::Write(_))
+        match self.run {
+            Run::Write(_) => true,
+            Run::Script(_) => !self.flags.has(Flags::READONLY),
+            _ => false,
+        }
     }
 }
 
@@ -567,8 +622,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn keys_behind_a_word_are_half_of_what_follows() {
+        let keys = Keys::half_behind("STREAMS", 2, KeyFlags::RO);
+        for (line, positions) in [
+            ("xread", &[][..]),
+            ("xread streams a 0", &[]),
+            ("xread x streams a 0", &[3]),
+            ("xread x STREAMS a b 0 0", &[3, 4]),
+            ("xread x streams a b 0", &[3]),
+            ("xread x streams", &[]),
+            ("xread x streams streams streams 0 0", &[3, 4]),
+        ] {
+            let words: OwnedArgs = line.split(' ').collect();
+            let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();
+            assert_eq!(found, positions, "{line}");
+        }
+        assert!(keys.single().is_none());
+    }
+
+    #[test]
     fn a_key_behind_an_option_is_found_wherever_it_stands() {
-        const STORE: KeyOption = KeyOption { word: "STORE", others: &[("BY", 1), ("LIMIT", 2)] };
+        const STORE: KeyOption =
+            KeyOption { word: "STORE", others: &[("BY", 1), ("LIMIT", 2)], is_shown: false };
         let keys = Keys::at(1, KeyFlags::RO).and(Keys::unknown(KeyFlags::RO)).and(Keys::behind(
             &STORE,
             2,

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use tarn_engine::{AnySnapshot, AnyWrite, Error as EngineError, Wait, Write as _};
 
-use super::unit::{Atomic, Call, Calls, Step, Unit};
+use super::locks::{Held, LockSet};
+use super::script::{self, Scene};
+use super::spec::Run;
+use super::unit::{Atomic, Call, Calls, Step, Unit, nil};
 use super::watches::{Watch, WatchedKey, Watching, changed_keys};
 use crate::config::Events;
 use crate::error::{Error, Result, Stop};
@@ -19,8 +22,8 @@ const MAX_CONFLICTS: u32 = 64;
 pub(super) const MAX_BATCH_CHANGES: usize = 512;
 
 /// What a run is given beside its context.
-pub(super) struct Turn<'t> {
-    pub(super) node: &'t Node,
+pub(super) struct Turn<'t, 'n> {
+    pub(super) node: &'n Arc<Node>,
     pub(super) counters: &'t ThreadCounters,
     pub(super) arena: &'t mut Vec<u8>,
     pub(super) wait: Wait,
@@ -28,6 +31,17 @@ pub(super) struct Turn<'t> {
     pub(super) snapshot: Option<&'t AnySnapshot>,
     /// Keys to be removed behind it.
     pub(super) behind: &'t mut Behind,
+    /// Whose run it is; 0 is the server's own.
+    pub(super) client: u64,
+    /// What scripts among the calls may add to.
+    pub(super) locks: Option<Hold<'t, 'n>>,
+}
+
+/// The locks of a run.
+pub(super) struct Hold<'t, 'n> {
+    pub(super) held: &'t mut Held<'n>,
+    /// What could not be had at once: see [`Scene::missing`].
+    pub(super) missing: &'t mut LockSet,
 }
 
 /// What is left to do behind a run, once its locks are released.
@@ -37,6 +51,13 @@ pub(super) struct Behind {
     pub(super) lapsed: Vec<(u16, Box<[u8]>)>,
     /// Keys that were changed and that somebody waits for.
     pub(super) ready: Vec<WatchedKey>,
+}
+
+impl Behind {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lapsed.is_empty() && self.ready.is_empty()
+    }
 }
 
 /// Where replies go, and what is noted of each.
@@ -53,8 +74,8 @@ impl Replies<'_> {
     }
 
     #[inline]
-    fn done(&mut self, wrote: bool) {
-        self.steps.push(Step { end: self.out.len(), wrote, failed: false });
+    fn done(&mut self, wrote: bool, failed: bool) {
+        self.steps.push(Step { end: self.out.len(), wrote, failed });
     }
 
     pub(super) fn refuse(&mut self, error: &Error) {
@@ -67,14 +88,14 @@ pub(super) fn next_random(random: u64) -> u64 {
     draws(random).next().unwrap_or_default()
 }
 
-impl Turn<'_> {
+impl<'n> Turn<'_, 'n> {
     /// The calls of a unit of which none writes.
     #[inline]
     pub(super) fn read_calls<'c>(
         &mut self,
         env: Env<'_>,
         source: Source<'_>,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         located: Located,
         replies: &mut Replies<'_>,
     ) -> Result<bool> {
@@ -88,7 +109,12 @@ impl Turn<'_> {
             match call.read(&mut cx) {
                 Ok(reply) => {
                     reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
-                    replies.done(false);
+                    replies.done(false, false);
+                }
+                // Nothing waits in a unit of several calls.
+                Err(Stop::Park(park)) if unit.single().is_none() => {
+                    nil(&park).write(unit.caller.protocol, &[], replies.out);
+                    replies.done(false, false);
                 }
                 Err(stop @ (Stop::Move(_) | Stop::Park(_))) => return Err(stop),
                 Err(Stop::Refuse(error)) => {
@@ -110,31 +136,39 @@ impl Turn<'_> {
     pub(super) fn write_calls<'c>(
         &mut self,
         env: Env<'_>,
-        unit: &Unit<impl Calls<'c>>,
+        unit: &Unit<'_, impl Calls<'c>>,
         single: Option<Call<'c>>,
         located: Located,
         replies: &mut Replies<'_>,
     ) -> Result<bool> {
         let protocol = unit.caller.protocol;
+        let (node, counters, caller) = (self.node, self.counters, unit.caller);
+        let mut scene =
+            self.locks.take().map(|Hold { held, missing }| Scene { node, counters, caller, held, missing });
         if let Some(call) = single {
-            let written = self.write(env, |cx| {
-                cx.begin_call(located, env.random);
-                replies.clear();
-                let reply = call.write(cx)?;
-                reply.write_out(protocol, cx.arena(), replies.out);
-                Ok(())
-            });
-            let ((), wrote) = written?;
-            replies.done(wrote);
+            let written = self.write(
+                env,
+                || call.frees(),
+                |cx| {
+                    cx.begin_call(located, env.random);
+                    replies.clear();
+                    let reply = run_call(cx, &call, &mut scene)?;
+                    reply.write_out(protocol, cx.arena(), replies.out);
+                    Ok(reply.is_error())
+                },
+            );
+            let (failed, wrote) = written?;
+            replies.done(wrote, failed);
             self.counters.writes.add(u64::from(wrote));
             return Ok(wrote);
         }
-        let written = self.write(env, |cx| {
+        let frees = || unit.calls.clone().all(|call| call.frees());
+        let written = self.write(env, frees, |cx| {
             // A savepoint at the beginning costs nothing. One before each call does, so that is done only if one of them is refused.
             let begin = cx.mark();
-            if run_calls(cx, unit, Marks::None, env.random, replies)? == Ran::Refused {
+            if run_calls(cx, unit, Marks::None, env.random, replies, &mut scene)? == Ran::Refused {
                 cx.undo(begin);
-                run_calls(cx, unit, Marks::EachCall, env.random, replies)?;
+                run_calls(cx, unit, Marks::EachCall, env.random, replies, &mut scene)?;
             }
             Ok(())
         });
@@ -157,25 +191,32 @@ impl Turn<'_> {
         }
     }
 
-    /// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written.
+    /// Runs `work` and commits what it wrote, again if it met a conflict. Whether anything was written. On a full disk `frees`
+    /// is asked whether it frees something.
     #[inline]
     pub(super) fn write<T>(
         &mut self,
         env: Env<'_>,
+        frees: impl Fn() -> bool,
         mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<(T, bool)> {
         let mut conflicts = 0;
+        let mut is_freeing = false;
         loop {
             self.arena.clear();
-            let txn = self.node.engine.begin_write(self.wait);
+            let mut txn = self.node.engine.begin_write(self.wait);
+            if is_freeing {
+                txn.frees();
+            }
             let mut cx = WriteCx::new(env, txn, Some(&self.node.engine), self.snapshot, self.arena);
             let worked = work(&mut cx);
             // Versions are not live before the commit, so they are kept until after it.
             let (txn, mut effects, _building, tally) = cx.finish();
             let value = match worked {
-                Ok(value) => value,
+                Ok(value) => Ok(value),
+                Err(Stop::Park(park)) if park.keeps => Err(Stop::Park(park)),
                 // What is built aside commits too.
-                Err(Stop::Refuse(Error::Engine(EngineError::Conflict))) if conflicts < MAX_CONFLICTS => {
+                Err(stop) if stop.is_conflict() && conflicts < MAX_CONFLICTS => {
                     conflicts += 1;
                     continue;
                 }
@@ -188,7 +229,8 @@ impl Turn<'_> {
                 }
             };
             let dirty = txn.is_dirty();
-            let is_asked = dirty && (self.node.watches.any() || self.node.waiters.any());
+            let is_asked =
+                dirty && (self.node.watches.any() || self.node.waiters.any() || self.node.tracking.any());
             let changed = if is_asked { changed(self.node, &txn, &effects) } else { Vec::new() };
             let committed = match dirty {
                 false => Ok(()),
@@ -202,12 +244,13 @@ impl Turn<'_> {
             match committed {
                 Ok(()) => {
                     if is_asked {
-                        tell_changed(self.node, changed, self.behind);
+                        tell_changed(self.node, changed, self.client, self.behind);
                     }
                     finish(self.node, self.counters, env, effects, tally, self.behind);
-                    return Ok((value, dirty));
+                    return value.map(|value| (value, dirty));
                 }
                 Err(EngineError::Conflict) if conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(EngineError::Full(_)) if !is_freeing && frees() => is_freeing = true,
                 Err(error) => {
                     // It may have been made all the same.
                     self.node.watches.tell(&changed);
@@ -233,14 +276,24 @@ enum Ran {
     Refused,
 }
 
+/// Runs one call.
+#[inline]
+fn run_call(cx: &mut WriteCx<'_>, call: &Call<'_>, scene: &mut Option<Scene<'_, '_>>) -> Result<Reply> {
+    match (call.command.spec.run, scene) {
+        (Run::Script(_), Some(scene)) => script::run(cx, call, scene),
+        _ => call.write(cx),
+    }
+}
+
 /// Runs the calls of a unit one after the other.
 #[inline]
 fn run_calls<'c>(
     cx: &mut WriteCx<'_>,
-    unit: &Unit<impl Calls<'c>>,
+    unit: &Unit<'_, impl Calls<'c>>,
     marks: Marks,
     first_random: u64,
     replies: &mut Replies<'_>,
+    scene: &mut Option<Scene<'_, '_>>,
 ) -> Result<Ran> {
     replies.clear();
     let protocol = unit.caller.protocol;
@@ -250,20 +303,27 @@ fn run_calls<'c>(
         cx.begin_call(call.located, random);
         cx.select(call.db);
         random = next_random(random);
-        let stop = match call.write(cx) {
+        let stop = match run_call(cx, &call, scene) {
             Ok(reply) => {
                 reply.write_out(protocol, cx.arena(), replies.out);
-                replies.done(cx.changes() > changes);
+                replies.done(cx.changes() > changes, reply.is_error());
                 changes = cx.changes();
                 if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
                     break;
                 }
                 continue;
             }
+            // Nothing waits in a unit of several calls.
+            Err(Stop::Park(park)) if park.keeps => {
+                nil(&park).write(protocol, &[], replies.out);
+                replies.done(cx.changes() > changes, false);
+                changes = cx.changes();
+                continue;
+            }
             Err(stop) => stop,
         };
         // Not the call's own fault.
-        let ends_unit = matches!(stop, Stop::Move(_) | Stop::Refuse(Error::Engine(_)));
+        let ends_unit = matches!(stop, Stop::Move(_)) || matches!(stop.refusal(), Some(Error::Engine(_)));
         if ends_unit && (unit.atomic == Atomic::Yes || replies.steps.is_empty()) {
             return Err(stop);
         }
@@ -271,11 +331,9 @@ fn run_calls<'c>(
         cx.undo(mark);
         match stop {
             _ if ends_unit => break,
-            // Nothing waits in a unit of several calls.
             Stop::Park(park) => {
-                let nil = if park.is_array { Reply::NilArray } else { Reply::Nil };
-                nil.write(protocol, &[], replies.out);
-                replies.done(false);
+                nil(&park).write(protocol, &[], replies.out);
+                replies.done(false, false);
             }
             Stop::Refuse(error) => replies.refuse(&error),
             Stop::Move(_) => break,
@@ -287,13 +345,19 @@ fn run_calls<'c>(
 /// The keys that a transaction changes and that somebody watches or waits for.
 #[cold]
 fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<WatchedKey> {
-    let is_asked_for = |key: &WatchedKey| node.watches.is_watched(key) || node.waiters.is_awaited(key);
+    let is_asked_for = |key: &WatchedKey| {
+        node.watches.is_watched(key) || node.waiters.is_awaited(key) || node.tracking.is_tracked(&key.key)
+    };
     changed_keys(txn, effects, &node.keyspace.shared, &is_asked_for)
 }
 
 #[cold]
-fn tell_changed(node: &Node, changed: Vec<WatchedKey>, behind: &mut Behind) {
+fn tell_changed(node: &Node, changed: Vec<WatchedKey>, by: u64, behind: &mut Behind) {
     node.watches.tell(&changed);
+    if node.tracking.any() {
+        node.tracking.tell(&node.clients, changed.iter().map(|key| &*key.key), by);
+        node.deliver();
+    }
     behind.ready.extend(changed.into_iter().filter(|key| node.waiters.is_awaited(key)));
 }
 
@@ -308,16 +372,24 @@ fn finish(
     behind: &mut Behind,
 ) {
     if !effects.is_empty() {
-        behind.lapsed = effects.lapsed;
-        carry_out(node, env.events, effects.list, behind);
+        carry_out(node, env.events, effects, behind);
     }
-    if tally != Tally::default() {
+    if tally.hits != 0 {
         counters.hits.add(u64::from(tally.hits));
+    }
+    if tally.misses != 0 {
         counters.misses.add(u64::from(tally.misses));
-        counters.expired.add(u64::from(tally.expired));
-        if tally.expired_fields != 0 {
-            node.keyspace.parts.expired_passively(env.db.logical, u64::from(tally.expired_fields));
-        }
+    }
+    if tally.expired | tally.expired_fields != 0 {
+        count_expired(node, counters, env, tally);
+    }
+}
+
+#[cold]
+fn count_expired(node: &Node, counters: &ThreadCounters, env: Env<'_>, tally: Tally) {
+    counters.expired.add(u64::from(tally.expired));
+    if tally.expired_fields != 0 {
+        node.keyspace.parts.expired_passively(env.db.logical, u64::from(tally.expired_fields));
     }
 }
 
@@ -333,13 +405,18 @@ fn begin_watch(node: &Node, watch: &Arc<Watch>, effects: &mut Effects) {
 
 /// The effects that are not told with the commit.
 #[cold]
-fn carry_out(node: &Node, events: Events, list: Vec<Effect>, behind: &mut Behind) {
+fn carry_out(node: &Node, events: Events, effects: Effects, behind: &mut Behind) {
+    behind.lapsed = effects.lapsed;
     let mut told = Vec::new();
-    for effect in list {
+    for effect in effects.list {
         match effect {
             Effect::Renumber(db) => {
                 node.keyspace.shared.remapped(&[db]);
                 node.watches.tell_database(db.logical);
+                if node.tracking.any() {
+                    node.tracking.tell_all(&node.clients);
+                    node.deliver();
+                }
                 if node.waiters.any() {
                     behind.ready.extend(node.waiters.keys_of(db.logical));
                 }

@@ -8,7 +8,7 @@ use super::caller::Caller;
 use super::locks::{LockSet, Mode, StripeSet};
 use super::multi::Queued;
 use super::registry::Registered;
-use super::spec::Run;
+use super::spec::{Flags, Run};
 use super::watches::Watching;
 use crate::encoding::slot;
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ pub enum Atomic {
 }
 
 /// One or more calls of one caller.
-pub struct Unit<C> {
+pub struct Unit<'u, C> {
     pub caller: Caller,
     pub calls: C,
     pub atomic: Atomic,
@@ -54,11 +54,11 @@ pub struct Unit<C> {
     pub woken: bool,
     /// The moment they all run at.
     pub now_ms: u64,
-    pub limits: Limits,
+    pub limits: &'u Limits,
 }
 
 /// What became of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The replies are in the buffer; [`super::executor::Executor::steps`] says of which calls.
     Replied { wrote: bool },
@@ -67,7 +67,12 @@ pub enum Outcome {
     /// Nothing has happened: a watched key was changed.
     Aborted,
     /// Nothing has happened: a blocking command waits for its keys.
-    Park(Park),
+    Park(Box<Park>),
+}
+
+/// What a call answers that found nothing and may not wait.
+pub fn nil(park: &Park) -> Reply {
+    if park.is_array { Reply::NilArray } else { Reply::Nil }
 }
 
 /// One of the calls has run.
@@ -93,7 +98,11 @@ impl<'a> Call<'a> {
 
     #[inline]
     pub(super) fn mode(&self) -> Mode {
-        if matches!(self.run(), Run::Write(_)) { Mode::Exclusive } else { Mode::Shared }
+        match self.run() {
+            Run::Write(_) => Mode::Exclusive,
+            Run::Script(_) if self.command.spec.is_write() => Mode::Exclusive,
+            _ => Mode::Shared,
+        }
     }
 
     pub(super) fn read(&self, cx: &mut ReadCx<'_>) -> Result<Reply> {
@@ -110,6 +119,12 @@ impl<'a> Call<'a> {
             Run::Write(handler) => handler(cx, self.args()),
             _ => cx.reading(|cx| self.read(cx)),
         }
+    }
+
+    /// Whether it takes next to no room, so that it may run on a full disk: those that Redis runs beyond its memory, but for
+    /// scripts, of which nobody knows.
+    pub(super) fn frees(&self) -> bool {
+        !self.command.spec.flags.has(Flags::DENYOOM) && !matches!(self.run(), Run::Script(_))
     }
 
     /// A copy to be kept.
@@ -133,7 +148,7 @@ impl<'a> Call<'a> {
     }
 }
 
-impl<C> Unit<C> {
+impl<C> Unit<'_, C> {
     /// The database of its first call.
     #[inline]
     pub(super) fn first_db<'a>(&self) -> u16
@@ -155,6 +170,14 @@ impl<C> Unit<C> {
         let mut calls = self.calls.clone();
         let first = calls.next()?;
         calls.next().is_none().then_some(first)
+    }
+
+    /// Whether a call of it is a script.
+    pub(super) fn has_script<'a>(&self) -> bool
+    where
+        C: Calls<'a>,
+    {
+        self.calls.clone().any(|call| matches!(call.command.spec.run, Run::Script(_)))
     }
 
     /// Whether a call of it always goes to a worker.
@@ -179,7 +202,7 @@ impl<C> Unit<C> {
         }
         for call in self.calls.clone() {
             call.lock(&mut wanted);
-            writes |= call.mode() == Mode::Exclusive;
+            writes |= matches!(call.run(), Run::Write(_) | Run::Script(_));
         }
         (wanted, writes)
     }

@@ -17,10 +17,12 @@ pub enum Kind {
     Set = 3,
     List = 4,
     SortedSet = 5,
+    Stream = 6,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::String, Kind::Hash, Kind::Set, Kind::List, Kind::SortedSet];
+    pub const ALL: [Kind; 6] =
+        [Kind::String, Kind::Hash, Kind::Set, Kind::List, Kind::SortedSet, Kind::Stream];
 
     fn from_disk(byte: u8) -> Option<Kind> {
         Some(match byte {
@@ -29,6 +31,7 @@ impl Kind {
             3 => Kind::Set,
             4 => Kind::List,
             5 => Kind::SortedSet,
+            6 => Kind::Stream,
             _ => return None,
         })
     }

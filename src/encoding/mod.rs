@@ -7,6 +7,7 @@ pub mod meta;
 mod row_key;
 pub mod rows;
 pub mod slot;
+pub mod stream;
 pub mod string;
 pub mod system;
 pub mod zset;

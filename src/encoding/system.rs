@@ -19,6 +19,7 @@ mod tag {
     pub const CLOCK: u8 = b't';
     pub const FIELD_INDEX: u8 = b'i';
     pub const DEAD_ROWS: u8 = b'g';
+    pub const LIBRARY: u8 = b'l';
 }
 
 /// What the rows of this build look like. A directory with a larger number is refused.
@@ -77,6 +78,18 @@ impl FieldIndex {
             Some(_) => FieldIndex::Part,
         }
     }
+}
+
+/// The name of a library of functions -> its code.
+pub fn library(name: &str) -> SystemKey {
+    let mut key = one(tag::LIBRARY);
+    key.extend_from_slice(name.as_bytes());
+    key
+}
+
+/// First and past-the-last key of the rows of libraries.
+pub fn all_libraries() -> (SystemKey, SystemKey) {
+    (one(tag::LIBRARY), one(tag::LIBRARY + 1))
 }
 
 /// Logical database -> its physical number, u64.

@@ -2,7 +2,7 @@
 
 use super::meta::{Body, Header, Kind};
 use super::rows::{ExpireKind, collection, expire, meta};
-use super::{SPACES, collection as elements, hash, list, string, system, zset};
+use super::{SPACES, collection as elements, hash, list, stream, string, system, zset};
 
 const DOCUMENT: &str = include_str!("../../docs/on-disk-format.md");
 
@@ -44,6 +44,20 @@ fn list_row() -> Vec<u8> {
     row.to_vec()
 }
 
+const ID: stream::Id = stream::Id::new(0x0102, 3);
+
+fn stream_own() -> Vec<u8> {
+    let (max_deleted, first) = (stream::Id::new(1, 2), stream::Id::new(1, 3));
+    let state = stream::State { last: ID, max_deleted, first, added: 5, groups: 1 };
+    [&[0][..], &state.encode()].concat()
+}
+
+fn entry_row() -> Vec<u8> {
+    let mut row = collection(1, 0x1234, b"key", 7);
+    row.extend_from_slice(&ID.encode());
+    row.to_vec()
+}
+
 #[test]
 fn the_documented_bytes_are_the_written_ones() {
     let golden = [
@@ -53,6 +67,7 @@ fn the_documented_bytes_are_the_written_ones() {
         header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, &[elements::GROWN]),
         header(Kind::Hash, 0, Body::Rows { version: 7, size: 2 }, &hash_own()),
         header(Kind::List, 0, Body::Rows { version: 7, size: 2 }, &list_own()),
+        header(Kind::Stream, 0, Body::Rows { version: 7, size: 2 }, &stream_own()),
         string::piece(&collection(1, 0x1234, b"key", 7), 0x0102).to_vec(),
         element(b"f"),
         field(0, 0, 1, b"v"),
@@ -60,9 +75,29 @@ fn the_documented_bytes_are_the_written_ones() {
         field(0x0102, 0x0102, 9, b"v"),
         field(0x0102, 0x0101, 9, b"v"),
         list_row(),
+        entry_row(),
+        stream::encode_entry([&b"f"[..], b"vw"].into_iter()),
         zset::value(1.5).to_vec(),
         by_score(1.5),
         by_score(-1.5),
+        stream::group_row(b"", b"g").to_vec(),
+        stream::GroupState {
+            version: 9,
+            last: ID,
+            read: Some(4),
+            pending: 1,
+            consumers: 2,
+            last_consumer: 3,
+            greatest: ID,
+        }
+        .encode()
+        .to_vec(),
+        stream::owner_row(b"", 9).to_vec(),
+        stream::consumer_row(b"", 1).to_vec(),
+        stream::pending_row(b"", ID).to_vec(),
+        stream::Pending { consumer: 1, delivered_ms: 0x0102, deliveries: 3 }.encode().to_vec(),
+        stream::owned_row(b"", 1, ID).to_vec(),
+        stream::delivered_row(b"", 0x0102, ID).to_vec(),
         expire(0x0102, ExpireKind::Key, 1, 0x1234, b"k").to_vec(),
         expire(0x0102, ExpireKind::Parts, 1, 0x1234, b"k").to_vec(),
         hash::due(&collection(1, 0x1234, b"key", 7), 0x0102, b"f").to_vec(),

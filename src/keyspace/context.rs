@@ -75,6 +75,10 @@ pub struct Limits {
     pub set_ints: usize,
     pub zset_entries: usize,
     pub zset_value_len: usize,
+    /// Up to this many bytes a HyperLogLog keeps its registers as runs (`hll-sparse-max-bytes`).
+    pub hll_sparse_bytes: usize,
+    /// Entries of a stream that Redis keeps together: where about as many as asked for are removed, these go as one. 0: no limit.
+    pub stream_node_entries: usize,
 }
 
 impl Limits {
@@ -86,6 +90,8 @@ impl Limits {
         set_ints: 512,
         zset_entries: 128,
         zset_value_len: 64,
+        hll_sparse_bytes: 3_000,
+        stream_node_entries: 100,
     };
 }
 
@@ -453,9 +459,9 @@ impl<'a> WriteCx<'a> {
 
 /// What a blocking command found of a key that it takes from. A key of another type is refused at once, but does not end a wait
 /// that has begun.
-pub fn sourced<T>(cx: &mut WriteCx<'_>, found: Result<Option<T>>) -> Result<Option<T>> {
+pub fn sourced<T>(cx: &impl View, found: Result<Option<T>>) -> Result<Option<T>> {
     match found {
-        Err(Stop::Refuse(Error::WrongType)) if cx.env.woken => Ok(None),
+        Err(stop) if cx.env().woken && matches!(stop.refusal(), Some(Error::WrongType)) => Ok(None),
         other => other,
     }
 }

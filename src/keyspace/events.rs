@@ -28,7 +28,7 @@ events! {
     GENERIC: DEL "del", EXPIRE "expire", PERSIST "persist", RENAME_FROM "rename_from", RENAME_TO "rename_to",
         MOVE_FROM "move_from", MOVE_TO "move_to", COPY_TO "copy_to", RESTORE "restore";
     STRING: SET "set", SETRANGE "setrange", APPEND "append", INCRBY "incrby",
-        INCRBYFLOAT "incrbyfloat", SETBIT "setbit";
+        INCRBYFLOAT "incrbyfloat", SETBIT "setbit", PFADD "pfadd";
     LIST: LPUSH "lpush", RPUSH "rpush", LPOP "lpop", RPOP "rpop", LINSERT "linsert", LSET "lset", LREM "lrem",
         LTRIM "ltrim", SORTSTORE "sortstore";
     SET: SADD "sadd", SREM "srem", SPOP "spop", SINTERSTORE "sinterstore", SUNIONSTORE "sunionstore",
@@ -37,7 +37,11 @@ events! {
         HEXPIRED "hexpired", HPERSIST "hpersist";
     ZSET: ZADD "zadd", ZINCR "zincr", ZREM "zrem", ZPOPMIN "zpopmin", ZPOPMAX "zpopmax",
         ZREMRANGEBYRANK "zremrangebyrank", ZREMRANGEBYSCORE "zremrangebyscore", ZREMRANGEBYLEX "zremrangebylex",
-        ZRANGESTORE "zrangestore", ZUNIONSTORE "zunionstore", ZINTERSTORE "zinterstore", ZDIFFSTORE "zdiffstore";
+        ZRANGESTORE "zrangestore", ZUNIONSTORE "zunionstore", ZINTERSTORE "zinterstore", ZDIFFSTORE "zdiffstore",
+        GEOSEARCHSTORE "geosearchstore", GEORADIUSSTORE "georadiusstore";
+    STREAM: XADD "xadd", XDEL "xdel", XTRIM "xtrim", XSETID "xsetid", XGROUP_CREATE "xgroup-create",
+        XGROUP_CREATECONSUMER "xgroup-createconsumer", XGROUP_DELCONSUMER "xgroup-delconsumer",
+        XGROUP_DESTROY "xgroup-destroy", XGROUP_SETID "xgroup-setid";
     EXPIRED: EXPIRED "expired";
     NEW: NEW "new";
     KEY_MISS: KEY_MISS "keymiss";
@@ -54,6 +58,8 @@ pub enum Note {
         fields: Vec<Box<[u8]>>,
     },
     Message {
+        /// Of a channel that belongs to a slot.
+        shard: bool,
         channel: Box<[u8]>,
         message: Box<[u8]>,
     },
@@ -125,7 +131,7 @@ impl WriteCx<'_> {
     /// A message to a channel, whatever `notify-keyspace-events` says. See [`Env::has_subscribers`].
     pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
         if self.env.has_subscribers() {
-            let message = Note::Message { channel: channel.into(), message: message.into() };
+            let message = Note::Message { shard: false, channel: channel.into(), message: message.into() };
             self.effects.list.push(Effect::Tell(message));
         }
     }
@@ -180,7 +186,7 @@ impl Note {
     /// Shows the messages that this is, to those who ask for these classes: first the channel, then what is said there.
     pub fn each_message(&self, classes: Events, each: &mut dyn FnMut(&[u8], &[u8])) {
         match self {
-            Note::Message { channel, message } => each(channel, message),
+            Note::Message { channel, message, .. } => each(channel, message),
             Note::Key { event, db, key, fields } => {
                 let name = event.name.as_bytes();
                 if classes.contains(Events::KEYSPACE) {
@@ -287,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_message_is_told_whatever_is_asked_for() {
-        let note = Note::Message { channel: b"c"[..].into(), message: b""[..].into() };
+        let note = Note::Message { shard: false, channel: b"c"[..].into(), message: b""[..].into() };
         assert_eq!(messages("", &note), ["c "]);
     }
 }

@@ -7,6 +7,9 @@
 //! * it is an element of a version smaller than the one its key has. A key's version never gets smaller;
 //! * it is an element of a version that had its last commit before the write-back that completed last was cut off,
 //!   and that is not the one its key has. Both the element and the metadata of that time are then in the sorted data.
+//!
+//! Where a key may own further versions ([`super::kind::Info::owns_versions`]), the row that says so is looked for as well. It may
+//! have come with the key's own version, so that too must have had its last commit before that write-back.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,6 +21,7 @@ use super::Keyspace;
 use super::kind::is_element_space;
 use crate::encoding::meta::{Body, Header};
 use crate::encoding::rows::{self, ElementRow};
+use crate::encoding::stream::{GROUPS, owner_row};
 use crate::encoding::{EXPIRE, META, SYSTEM, system};
 
 /// The engine is opened with the filter before the keyspace can be read from it, so the keyspace comes later. Until
@@ -61,9 +65,16 @@ impl Garbage {
     ) -> Option<bool> {
         // Read before the metadata, which can only get newer meanwhile.
         let written_back = self.written_back.load(Ordering::Acquire);
-        Some(match live_version(probe, keyspace, element)? {
-            Some(live) if element.version < live => true,
-            live => element.version < written_back && live != Some(element.version),
+        let live = live_version(probe, keyspace, element)?;
+        Some(match live {
+            Some(live) if live.version == element.version => false,
+            Some(live) if live.owns_versions => {
+                element.version < written_back
+                    && live.version < written_back
+                    && !is_owned(probe, element, live.version)?
+            }
+            Some(live) if element.version < live.version => true,
+            _ => element.version < written_back,
         })
     }
 }
@@ -118,14 +129,26 @@ fn read<T>(
     })
 }
 
+/// What a key has.
+struct Live {
+    version: u64,
+    owns_versions: bool,
+}
+
 /// The version of the element's key, None where it has none (it is absent, or its value is in the metadata).
-fn live_version(probe: &dyn Probe, keyspace: &Keyspace, element: &ElementRow<'_>) -> Option<Option<u64>> {
+fn live_version(probe: &dyn Probe, keyspace: &Keyspace, element: &ElementRow<'_>) -> Option<Option<Live>> {
     let row = rows::meta(element.db, element.slot, rows::hash48(keyspace.seed, element.key), element.key);
     let version = read(probe, META, &row, |value| Header::decode(value).ok())?;
     Some(version.and_then(|(header, _)| match header.body {
-        Body::Rows { version, .. } => Some(version),
+        Body::Rows { version, .. } => Some(Live { version, owns_versions: header.kind.info().owns_versions }),
         Body::Inline => None,
     }))
+}
+
+/// Whether the key, which has this version, says that the element's version is its own.
+fn is_owned(probe: &dyn Probe, element: &ElementRow<'_>, live: u64) -> Option<bool> {
+    let prefix = rows::collection(element.db, element.slot, element.key, live);
+    read(probe, GROUPS, &owner_row(&prefix, element.version), |_| Some(())).map(|row| row.is_some())
 }
 
 fn is_dropped(probe: &dyn Probe, keyspace: &Keyspace, db: u32) -> Option<bool> {

@@ -15,21 +15,25 @@ use tarn_engine::Space;
 pub use self::rows::DeadRows;
 use super::drop::Doomed;
 use super::entry::{Entry, Meta};
-use super::kind::Elements;
-use crate::encoding::meta::{Body, Kind};
+use super::kind::{Elements, Per, Rows};
+use crate::encoding::meta::Body;
 use crate::encoding::rows::{collection, collection_end};
+use crate::encoding::stream::GROUPS;
 
 /// Elements from which on a dead collection is abandoned as such.
 pub const BIG_ELEMENTS: u64 = 50_000;
 /// More than this many wait for compaction instead.
 const MAX_WAITING: usize = 1024;
 
+/// The rows of a version that a key owns.
+const OWNED_ROWS: &[Rows] = &[Rows { space: GROUPS, per: Per::Element }];
+
 /// One life of a key that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dead {
     db: u32,
     slot: u16,
-    kind: Kind,
+    rows: &'static [Rows],
     size: u64,
     /// The key and its version, where it is worth a range.
     big: Option<(Box<[u8]>, u64)>,
@@ -42,10 +46,16 @@ impl Dead {
         if next_version == Some(version) {
             return None;
         }
-        let kind = stored.header.kind;
-        let is_big = kind.info().elements != Elements::Bytes && size >= BIG_ELEMENTS;
+        let info = stored.header.kind.info();
+        let is_big = info.elements != Elements::Bytes && size >= BIG_ELEMENTS;
         let big = is_big.then(|| (entry.key.into(), version));
-        Some(Dead { db: entry.db.physical, slot: entry.slot, kind, size, big })
+        Some(Dead { db: entry.db.physical, slot: entry.slot, rows: info.rows, size, big })
+    }
+
+    /// A version that a live key owned, with so many rows.
+    pub fn of_owned(entry: &Entry<'_>, version: u64, rows: u64) -> Dead {
+        let big = (rows >= BIG_ELEMENTS).then(|| (entry.key.into(), version));
+        Dead { db: entry.db.physical, slot: entry.slot, rows: OWNED_ROWS, size: rows, big }
     }
 
     /// The rows of a big one. Nobody reads or writes them any more, but for snapshots.
@@ -58,7 +68,7 @@ impl Dead {
         let doomed = move |space: Space| {
             range.as_ref().map(|(start, end)| Doomed { space, start: start.clone(), end: end.clone() })
         };
-        self.kind.info().rows.iter().filter_map(move |rows| doomed(rows.space))
+        self.rows.iter().filter_map(move |rows| doomed(rows.space))
     }
 }
 
@@ -89,7 +99,7 @@ impl Garbage {
                     continue;
                 }
             }
-            for rows in dead.kind.info().rows {
+            for rows in dead.rows {
                 if let Some(count) = rows.of(dead.size) {
                     self.rows.add(rows.space, dead.db, dead.slot, count);
                 }
@@ -114,6 +124,7 @@ impl Garbage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::meta::Kind;
     use crate::encoding::string::PIECE_LEN;
     use crate::encoding::{DATA, FIELD_EXPIRE, SCORE};
     use crate::testkit::Kit;
@@ -161,7 +172,8 @@ mod tests {
     fn what_waits_is_bounded() {
         let garbage = Garbage::default();
         let big = Some((Box::from(&b"k"[..]), 3));
-        let dead = Dead { db: 1, slot: 2, kind: Kind::Hash, size: BIG_ELEMENTS, big };
+        let rows = Kind::Hash.info().rows;
+        let dead = Dead { db: 1, slot: 2, rows, size: BIG_ELEMENTS, big };
         garbage.add(vec![dead.clone(); MAX_WAITING + 1]);
         garbage.add([dead]);
         assert_eq!(garbage.take().len(), MAX_WAITING);

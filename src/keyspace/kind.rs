@@ -8,6 +8,7 @@ use tarn_engine::Space;
 use super::context::Limits;
 use crate::encoding::collection::TAIR;
 use crate::encoding::meta::Kind;
+use crate::encoding::stream::GROUPS;
 use crate::encoding::string::PIECE_LEN;
 use crate::encoding::{DATA, FIELD_EXPIRE, SCORE};
 
@@ -28,6 +29,9 @@ pub struct Info {
     /// Whether elements have a time to live of their own. The type's own part of the metadata is then
     /// [`crate::encoding::collection::Expiring`], and the type is among those that [`super::parts::Parts`] are given of.
     pub parts_expire: bool,
+    /// Whether it has rows of further versions, each of which a row of its own names:
+    /// [`crate::encoding::stream::owner_row`].
+    pub owns_versions: bool,
     pub encoding: Encoding,
 }
 
@@ -114,6 +118,7 @@ const fn table(kind: Kind) -> &'static Info {
             // Its existence is not a matter of rows: an empty string is in its metadata.
             may_be_empty: true,
             parts_expire: false,
+            owns_versions: false,
             encoding: Encoding::Text,
         },
         Kind::Hash => &Info {
@@ -124,6 +129,7 @@ const fn table(kind: Kind) -> &'static Info {
             elements: Elements::Named,
             may_be_empty: false,
             parts_expire: true,
+            owns_versions: false,
             encoding: Encoding::Compact { up_to: Size::HashEntries, compact: "listpack", grown: "hashtable" },
         },
         Kind::Set => &Info {
@@ -134,6 +140,7 @@ const fn table(kind: Kind) -> &'static Info {
             elements: Elements::Named,
             may_be_empty: false,
             parts_expire: false,
+            owns_versions: false,
             encoding: Encoding::Compact { up_to: Size::SetInts, compact: "intset", grown: "hashtable" },
         },
         Kind::List => &Info {
@@ -144,6 +151,7 @@ const fn table(kind: Kind) -> &'static Info {
             elements: Elements::Numbered,
             may_be_empty: false,
             parts_expire: false,
+            owns_versions: false,
             encoding: Encoding::Only("quicklist"),
         },
         Kind::SortedSet => &Info {
@@ -154,7 +162,19 @@ const fn table(kind: Kind) -> &'static Info {
             elements: Elements::Named,
             may_be_empty: false,
             parts_expire: false,
+            owns_versions: false,
             encoding: Encoding::Compact { up_to: Size::ZsetEntries, compact: "listpack", grown: "skiplist" },
+        },
+        Kind::Stream => &Info {
+            name: "stream",
+            guises: &[],
+            rows: &[Rows { space: DATA, per: Per::Element }, Rows { space: GROUPS, per: Per::Some }],
+            walked: DATA,
+            elements: Elements::Ordered,
+            may_be_empty: true,
+            parts_expire: false,
+            owns_versions: true,
+            encoding: Encoding::Only("stream"),
         },
     }
 }

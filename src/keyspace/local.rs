@@ -52,6 +52,7 @@ pub fn delete_range(engine: &AnyEngine, space: Space, range: Range<'_>) -> Resul
             std::ops::ControlFlow::Continue(())
         })?;
         doomed.iter().for_each(|key| txn.delete(space, key));
+        txn.frees();
         match (txn.commit(), doomed.pop()) {
             (Err(Error::Conflict), _) => {}
             (Err(error), _) => return Err(error),

@@ -12,6 +12,7 @@ pub mod events;
 pub mod filter;
 pub mod garbage;
 pub mod kind;
+pub mod libraries;
 pub mod local;
 pub mod parts;
 pub mod reap;

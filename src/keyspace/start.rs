@@ -1,7 +1,7 @@
 //! What happens once, before the first command: the rows that describe the database are read, or written for the
 //! first time.
 
-use tarn_engine::{AnyEngine, Error as EngineError, Read as _, Wait, Write as _};
+use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
 
 use super::Keyspace;
 use super::garbage::{DeadRows, Garbage};
@@ -10,7 +10,7 @@ use super::parts::{ExpiringParts, Parts};
 use super::shared::Shared;
 use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
-use crate::error::{Error, Result, Stop};
+use crate::error::{Error, Result};
 
 /// Conflicts with others that start at the same time before the start is given up.
 const MAX_CONFLICTS: u32 = 64;
@@ -25,9 +25,7 @@ pub fn open(
     let mut conflicts = 0;
     loop {
         match open_once(engine, types, databases, fresh_seed) {
-            Err(Stop::Refuse(Error::Engine(EngineError::Conflict))) if conflicts < MAX_CONFLICTS => {
-                conflicts += 1
-            }
+            Err(stop) if stop.is_conflict() && conflicts < MAX_CONFLICTS => conflicts += 1,
             opened => return opened,
         }
     }
@@ -60,6 +58,8 @@ fn open_once(
     let seed = seed.unwrap_or(fresh_seed);
     txn.put(SYSTEM, &system::format(), &[&system::FORMAT_VERSION.to_be_bytes()]);
     txn.put(SYSTEM, &system::hash_seed(), &[&seed.to_be_bytes()]);
+    // A start on a full disk serves reads.
+    txn.frees();
     txn.commit()?;
     engine.flush()?;
     local::sync(engine)?;

@@ -176,8 +176,23 @@ fn about_engine(node: &Node, page: &mut Page) {
     );
     page.gauge(
         "tarn_engine_writes_stopped",
-        "1 once writes have stopped with an error.",
+        "1 while writes are refused with an error.",
         u8::from(stats.write_error.is_some()),
+    );
+    page.gauge(
+        "tarn_engine_damaged_files",
+        "Files of the sorted data in which something could not be read since the start.",
+        stats.damaged_files,
+    );
+    page.gauge(
+        "tarn_disk_full",
+        "1 while the disk is full and only what frees something is taken.",
+        u8::from(stats.disk_full),
+    );
+    page.gauge(
+        "tarn_disk_free_bytes",
+        "Free on the file system of the data directory.",
+        stats.disk_free_bytes,
     );
 }
 

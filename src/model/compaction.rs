@@ -186,3 +186,43 @@ fn versions_being_built_outlive_compactions() {
         done.store(true, Ordering::Relaxed);
     });
 }
+
+/// Versions that streams own, for their groups, are kept as long as the groups are there, and go with them.
+#[test]
+fn groups_of_streams_outlive_compactions() {
+    for seed in 0..2_u64 {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut kit = kit(dir.path());
+        let mut random = draws(0x57 + seed);
+        let mut below = |limit: u64| random.next().unwrap() % limit;
+        for step in 0..600 {
+            let (key, group) = (["s", "t"][below(2) as usize], ["g", "h"][below(2) as usize]);
+            let consumer = ["c", "d"][below(2) as usize];
+            let line = match below(20) {
+                0..6 => format!("XADD {key} * f {step}"),
+                6..8 => format!("XGROUP CREATE {key} {group} 0 MKSTREAM"),
+                8..14 => format!("XREADGROUP GROUP {group} {consumer} COUNT 3 STREAMS {key} >"),
+                14 => format!("XTRIM {key} MAXLEN 20"),
+                15 => format!("XGROUP DELCONSUMER {key} {group} {consumer}"),
+                16 if below(4) == 0 => format!("XGROUP DESTROY {key} {group}"),
+                17 => format!("COPY {key} u REPLACE"),
+                18 if below(4) == 0 => format!("RENAME {key} u"),
+                19 if below(8) == 0 => format!("DEL {key}"),
+                _ => format!("XAUTOCLAIM {key} {group} {consumer} 0 0"),
+            };
+            kit.run(&line);
+            kit.pass_ms(1);
+            if step % 40 == 39 {
+                let all =
+                    "XINFO STREAM s FULL COUNT 0 | XINFO STREAM t FULL COUNT 0 | XINFO STREAM u FULL COUNT 0";
+                let before = kit.run(all);
+                compact(&kit.node);
+                assert_eq!(kit.run(all), before, "seed {seed}, step {step}");
+            }
+        }
+        kit.run("XGROUP DESTROY s g | XGROUP DESTROY s h | DEL s | DEL t | DEL u");
+        compact(&kit.node);
+        compact(&kit.node);
+        assert_eq!(element_rows(&mut kit), [0, 0], "no garbage is left");
+    }
+}

@@ -92,6 +92,8 @@ impl Finite {
 
 impl Extended {
     pub const ZERO: Extended = Extended::Finite(Finite::ZERO);
+    pub const MAX: Extended =
+        Extended::Finite(Finite { negative: false, mantissa: u64::MAX, exponent: MAX_EXPONENT });
 
     /// Reads a number as C's `strtold` does, the whole text and nothing else. What is too large or, not being zero,
     /// too small is no number.
@@ -119,6 +121,14 @@ impl Extended {
         match (self, other) {
             (Extended::Finite(a), Extended::Finite(b)) => a.plus(b).map(Extended::Finite).ok_or(NotFinite),
             _ => Err(NotFinite),
+        }
+    }
+
+    /// The same with the other sign.
+    pub fn negated(self) -> Extended {
+        match self {
+            Extended::Finite(number) => Extended::Finite(Finite { negative: !number.negative, ..number }),
+            Extended::Infinite => Extended::Infinite,
         }
     }
 

@@ -27,7 +27,9 @@ impl IoThread {
         queued: Queued,
         park: Park,
     ) -> Flow {
-        let (caller, limits) = (connection.session.caller(), self.config.limits());
+        let (caller, limits) = (connection.session.caller(), self.limits);
+        let queued = queued.with_words(&park.words);
+        self.pipeline.wrote |= park.keeps;
         let waiter = self.node.waiters.add(Waiter::new(queued, caller, limits, (self.index, place)));
         loop {
             let unit = Unit {
@@ -37,7 +39,7 @@ impl IoThread {
                 watching: Watching::No,
                 woken: true,
                 now_ms: self.pipeline.now_ms,
-                limits,
+                limits: &limits,
             };
             match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
                 Outcome::Park(_) if waiter.release() => break,

@@ -14,6 +14,7 @@ use crate::dispatch::multi::Exec;
 use crate::dispatch::session::Session;
 use crate::dispatch::waiters::Waiter;
 use crate::reply::Reply;
+use crate::tracking::Item;
 
 /// Unsent replies above this stop the reading of further commands until they are sent.
 pub const OUTPUT_HIGH_BYTES: usize = 4 << 20;
@@ -59,6 +60,8 @@ pub struct Connection {
     pub state: State,
     /// EXEC that waits for a worker's answer.
     pub exec: Option<Box<Exec>>,
+    /// What it is to be told of keys that it caches, behind the reply that a worker has.
+    pub late_news: Vec<Item>,
     /// The socket may have more to read / took less than was offered.
     pub readable: bool,
     pub writable: bool,
@@ -97,6 +100,7 @@ impl Connection {
             released: 0,
             state: State::Open,
             exec: None,
+            late_news: Vec::new(),
             readable: false,
             writable: true,
             hung_up: false,
@@ -120,7 +124,11 @@ impl Connection {
 
     /// Whether another thread may have it: nothing is under way that knows this thread.
     pub fn can_move(&self) -> bool {
-        self.takes_commands() && self.unsent() == 0 && self.holds.is_empty() && !self.session.is_monitor
+        self.takes_commands()
+            && self.unsent() == 0
+            && self.holds.is_empty()
+            && !self.session.is_monitor
+            && self.session.tracking.is_none()
     }
 
     /// Everything answered so far waits for this position.

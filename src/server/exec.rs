@@ -15,7 +15,7 @@ use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Run, SessionFn};
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Outcome, Unit};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Step, Unit, nil};
 use crate::dispatch::watches::Watching;
 use crate::encoding::slot;
 use crate::error::Error;
@@ -52,12 +52,13 @@ impl IoThread {
             Some(watch) => Watching::Check(watch.clone()),
             None => Watching::No,
         };
-        let limits = self.config.limits();
+        let limits = self.limits;
         let (caller, now_ms) = (connection.session.caller(), self.pipeline.now_ms);
         let mut replies = Vec::new();
         let outcome = {
             let (calls, watching) = (exec.calls(), watching.clone());
-            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits };
+            let unit =
+                Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits: &limits };
             self.pipeline.executor.run(&unit, On::IoThread, &mut replies)
         };
         if let Outcome::Move(why) = outcome {
@@ -86,7 +87,15 @@ impl IoThread {
                 exec.wrote = wrote;
                 self.resume_exec(connection, place, exec)
             }
-            Outcome::Aborted | Outcome::Move(_) | Outcome::Park(_) => {
+            // Its only call found nothing, and nothing waits here.
+            Outcome::Park(park) => {
+                exec.replies.clear();
+                nil(&park).write(connection.session.protocol, &[], &mut exec.replies);
+                exec.steps = vec![Step { end: exec.replies.len(), wrote: park.keeps, failed: false }];
+                exec.wrote = park.keeps;
+                self.resume_exec(connection, place, exec)
+            }
+            Outcome::Aborted | Outcome::Move(_) => {
                 encode::null_array(&mut connection.output, connection.session.protocol);
                 Flow::Next
             }

@@ -14,7 +14,7 @@ use super::connection::{Connection, Sent, State};
 use super::connections::Connections;
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::pipeline::{Flow, Pipeline};
-use super::subscriptions::{Deliveries, output_limit};
+use super::subscriptions::{Deliveries, output_limit, write_late_news};
 use super::waiting::Waiting;
 use super::workers::Workers;
 use crate::config::Config;
@@ -25,6 +25,7 @@ use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
 use crate::dispatch::unit::Outcome;
 use crate::error::{Error, Park};
+use crate::keyspace::Limits;
 use crate::node::Node;
 
 pub const WAKER: Token = Token(usize::MAX);
@@ -36,6 +37,8 @@ pub struct IoThread {
     pub(super) index: usize,
     pub(super) node: Arc<Node>,
     pub(super) config: Arc<Config>,
+    /// Of the configuration.
+    pub(super) limits: Limits,
     config_generation: u64,
     poll: Poll,
     pub(super) mailboxes: Arc<Mailboxes>,
@@ -63,9 +66,11 @@ impl IoThread {
         // The generation first: a change between the two is then seen in the first round.
         let config_generation = node.config.generation();
         let config = node.config.current();
+        let limits = config.limits();
         IoThread {
             index,
             config,
+            limits,
             config_generation,
             poll,
             mailboxes,
@@ -141,6 +146,7 @@ impl IoThread {
         if generation != self.config_generation {
             self.config_generation = generation;
             self.config = self.node.config.current();
+            self.limits = self.config.limits();
         }
     }
 
@@ -244,6 +250,9 @@ impl IoThread {
             connection.hold(position);
             self.slow_down(&mut connection, place);
         }
+        if !connection.late_news.is_empty() && !matches!(connection.state, State::Working) {
+            write_late_news(&mut connection);
+        }
         self.connections.put(place, connection);
         self.connections.enqueue(place);
         self.connections.to_send.push(place);
@@ -268,6 +277,7 @@ impl IoThread {
         if connection.unsent() > 0 {
             self.connections.to_send.push(place);
         }
+        connection.session.client.set_place(place);
         self.connections.put(place, connection);
         self.connections.enqueue(place);
         Some(place)
@@ -412,6 +422,7 @@ impl IoThread {
         connection.transport.deregister(self.poll.registry());
         connection.session.monitor(&self.node, false);
         connection.session.unwatch(&self.node);
+        connection.session.untrack(&self.node);
         if let State::Blocked(_, waiter) = &connection.state {
             // If its command runs at this moment, it had come before it left.
             self.node.waiters.cancel(waiter);

@@ -36,6 +36,7 @@ use tarn_engine::{AnyEngine, Durability, Filter, failpoint};
 
 use crate::clock::Clock;
 use crate::config::{AppendFsync, Config, EngineKind, Live};
+use crate::dispatch::session::open_libraries;
 use crate::encoding::SPACES;
 use crate::error::Error;
 use crate::fatal;
@@ -64,6 +65,10 @@ pub fn run(config: Config) -> Result<(), ServerError> {
     // The port first: a second server on it must not touch the data.
     let listener = Listener::open(&config)?;
     let node = Arc::new(open_node(config)?);
+    open_libraries(&node).map_err(|stop| {
+        let dir = node.config.current().dir.display().to_string();
+        ServerError::Open { dir, reason: stop.to_string() }
+    })?;
     follow_config(&node);
     let exporter = metrics::http::start(&node)?;
     let (stop, stopped) = bounded(1);

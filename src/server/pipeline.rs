@@ -286,9 +286,9 @@ impl IoThread {
         let config = &*self.config;
         let is_admitted = |call: &Call<'_>| gate::admit(call.command, &caller, config, call.words).is_ok();
         let admitted = calls.clone().take_while(is_admitted).count();
-        let limits = config.limits();
         let (calls, watching) = (calls.take(admitted), Watching::No);
-        let unit = Unit { caller, calls, atomic: Atomic::No, watching, woken: false, now_ms, limits };
+        let unit =
+            Unit { caller, calls, atomic: Atomic::No, watching, woken: false, now_ms, limits: &self.limits };
         let mut begin = connection.output.len();
         let Outcome::Replied { wrote } =
             self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output)
@@ -351,11 +351,12 @@ impl IoThread {
         let before = connection.output.len();
         self.pipeline.command_wrote = false;
         self.pipeline.confirmed = false;
-        let mut admitted = gate::admit(command, &connection.session.caller(), &self.config, words);
-        if admitted.is_ok() && connection.session.only_listens() {
-            admitted = gate::admit_listening(command);
+        if let Err(error) = gate::admit(command, &connection.session.caller(), &self.config, words) {
+            return self.reject(connection, Some(command), &error);
         }
-        if let Err(error) = admitted {
+        if connection.session.only_listens()
+            && let Err(error) = gate::admit_listening(command)
+        {
             return self.reject(connection, Some(command), &error);
         }
         if self.is_not_for_multi(connection, command) {
@@ -398,8 +399,26 @@ impl IoThread {
             }
         }
         self.pipeline.wrote |= self.pipeline.command_wrote;
+        if connection.session.tracking.is_some() {
+            self.track(connection, place, command);
+        }
         self.clock_out(connection, command, words, flow);
         flow
+    }
+
+    /// What is behind a command of a client that tracks: it is told of what was changed meanwhile, and CLIENT CACHING has had
+    /// its say.
+    fn track(&mut self, connection: &mut Connection, place: usize, command: &Registered) {
+        if self.node.tracking.has_some(self.index) {
+            self.invalidate(Some((connection, place)));
+        }
+        let is_queueing = connection.session.multi.is_some();
+        if let Some(tracking) = &mut connection.session.tracking
+            && command.full_name != "client|caching"
+            && !is_queueing
+        {
+            tracking.caching = None;
+        }
     }
 
     fn run_on_keys(
@@ -410,7 +429,6 @@ impl IoThread {
         among: Among<'_>,
         watching: Watching,
     ) -> Flow {
-        let limits = self.config.limits();
         let unit = Unit {
             caller: connection.session.caller(),
             calls: std::iter::once(call),
@@ -418,7 +436,7 @@ impl IoThread {
             watching,
             woken: false,
             now_ms: self.pipeline.now_ms,
-            limits,
+            limits: &self.limits,
         };
         match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
             Outcome::Replied { wrote } => {
@@ -427,7 +445,7 @@ impl IoThread {
             }
             // Nothing is checked here.
             Outcome::Aborted => Flow::Next,
-            Outcome::Park(park) => self.park(connection, place, call.to_queued(), park),
+            Outcome::Park(park) => self.park(connection, place, call.to_queued(), *park),
             Outcome::Move(why) => {
                 self.pipeline.executor.counters.offloaded.add(1);
                 // What comes behind a command whose row is on the disk is probably there as well.
@@ -436,6 +454,7 @@ impl IoThread {
                     _ => OwnedArgs::default(),
                 };
                 let watching = unit.watching;
+                let limits = self.limits;
                 let work = Work::Keys { named: call.named, limits, why, load, watching };
                 self.submit(connection, place, call.command, call.words, work);
                 Flow::Stop
@@ -605,6 +624,7 @@ fn may_batch(connection: &Connection, node: &Node) -> bool {
     // Who waits for a key is served between two pushes.
     let waited = node.waiters.any();
     session.reply_mode == ReplyMode::On
+        && session.tracking.is_none()
         && session.subscriptions.is_empty()
         && session.multi.is_none()
         && !waited

@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use tarn_resp::Args as Words;
+use tarn_resp::{Args as Words, Protocol, encode};
 
-use super::connection::Connection;
+use super::connection::{Connection, State};
 use super::io_thread::IoThread;
 use crate::config::{Config, OutputLimit};
 use crate::pubsub::{Change, Changed, Item, Kind, Name, Queue, Registry, Subscribers, Subscriptions};
+use crate::tracking::{Item as NewsItem, News};
 
 /// What an I/O thread keeps for its subscribers.
 #[derive(Default)]
@@ -19,12 +20,81 @@ pub(super) struct Deliveries {
     received: Queue,
 }
 
+/// What has waited for the reply of a worker.
+pub(super) fn write_late_news(connection: &mut Connection) {
+    let is_listening = !connection.session.subscriptions.is_empty();
+    for item in std::mem::take(&mut connection.late_news) {
+        write_news(&item, connection.session.protocol, is_listening, &mut connection.output);
+    }
+}
+
+/// What a client is told of keys that it caches. RESP2 has no messages but those of channels.
+fn write_news(item: &NewsItem, protocol: Protocol, is_listening: bool, out: &mut Vec<u8>) {
+    if protocol == Protocol::Resp3 {
+        encode::push_len(out, protocol, 2);
+        if let News::RedirectBroken(other) = &item.news {
+            encode::bulk(out, b"tracking-redir-broken");
+            return encode::integer(out, *other as i64);
+        }
+        encode::bulk(out, b"invalidate");
+    } else if item.redirected && is_listening {
+        encode::array_len(out, 3);
+        encode::bulk(out, b"message");
+        encode::bulk(out, INVALIDATED.as_bytes());
+    } else {
+        return;
+    }
+    match &item.news {
+        News::Changed(keys) => {
+            encode::array_len(out, keys.len());
+            keys.iter().for_each(|key| encode::bulk(out, key));
+        }
+        News::Flushed | News::RedirectBroken(_) => encode::null(out, protocol),
+    }
+}
+
+/// The channel on which clients of RESP2 are told.
+const INVALIDATED: &str = "__redis__:invalidate";
+
 /// The connection that is being served, and its place: it is not among the others meanwhile.
 pub(super) type Served<'s> = Option<(&'s mut Connection, usize)>;
 
 impl IoThread {
+    /// Tells this thread's clients which keys that they cache were changed.
+    pub(super) fn invalidate(&mut self, mut served: Served<'_>) {
+        for item in self.node.tracking.take(self.index) {
+            let (place, id) = (item.client.place(), item.client.id);
+            let connection = match &mut served {
+                Some((connection, _)) if connection.session.client.id == id => Some(&mut **connection),
+                _ => self.connections.of_client(place, id),
+            };
+            let Some(connection) = connection else {
+                // It is on its way to another thread, or gone.
+                if self.node.clients.get(id).is_some() {
+                    self.node.tracking.put(item);
+                    self.node.deliver();
+                }
+                continue;
+            };
+            // It may have read the key before it was changed, and its reply has not come yet.
+            if matches!(connection.state, State::Working) {
+                connection.late_news.push(item);
+                continue;
+            }
+            let waiting = connection.unsent();
+            let is_listening = !connection.session.subscriptions.is_empty();
+            write_news(&item, connection.session.protocol, is_listening, &mut connection.output);
+            if waiting == 0 {
+                self.connections.to_send.push(place);
+            }
+        }
+    }
+
     /// Hands on what waits for this thread's subscribers.
-    pub(super) fn deliver(&mut self, served: Served<'_>) {
+    pub(super) fn deliver(&mut self, mut served: Served<'_>) {
+        if self.node.tracking.has_some(self.index) {
+            self.invalidate(served.as_mut().map(|(connection, place)| (&mut **connection, *place)));
+        }
         if self.node.pubsub.has_some(self.index) {
             let mut queue = std::mem::take(&mut self.deliveries.received);
             self.node.pubsub.take(self.index, &mut queue);

@@ -16,7 +16,7 @@ use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Park, Unit, Why};
 use crate::dispatch::waiters::Waiter;
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
@@ -114,7 +114,11 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
         let connection = task.connection;
         let mut reply = Vec::new();
         let (outcome, mut exec, queued) = perform(&mut executor, task, &mut reply);
-        let wrote = outcome == Outcome::Replied { wrote: true };
+        let wrote = match &outcome {
+            Outcome::Replied { wrote } => *wrote,
+            Outcome::Park(park) => park.keeps,
+            Outcome::Move(_) | Outcome::Aborted => false,
+        };
         // A worker commits alone, so it also hands its commit on alone.
         let wrote = if wrote {
             match executor.node.engine.flush() {
@@ -133,8 +137,8 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
             None
         };
         executor.node.deliver();
-        let parked = match (outcome, queued) {
-            (Outcome::Park(park), Some(queued)) => Some((queued, park)),
+        let parked = match (&outcome, queued) {
+            (Outcome::Park(park), Some(queued)) => Some((queued, Park::clone(park))),
             _ => None,
         };
         mailboxes.send(
@@ -160,15 +164,23 @@ fn perform(
             let (db, located) = (caller.db, Located::default());
             let call = Call { command, named, words: words.view(), db, located };
             let calls = std::iter::once(call);
-            let unit = Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits };
+            let unit =
+                Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits: &limits };
             (executor.run(&unit, On::Worker(why), reply), None)
         }
         Work::Exec { mut exec, limits, why, watching } => {
             let mut replies = Vec::new();
             let outcome = {
                 let calls = exec.calls();
-                let unit =
-                    Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits };
+                let unit = Unit {
+                    caller,
+                    calls,
+                    atomic: Atomic::Yes,
+                    watching,
+                    woken: false,
+                    now_ms,
+                    limits: &limits,
+                };
                 executor.run(&unit, On::Worker(why), &mut replies)
             };
             exec.replies = replies;

@@ -2,10 +2,13 @@
 
 pub mod bits;
 pub mod collection;
+pub mod geo;
 pub mod hash;
+pub mod hyperloglog;
 pub mod list;
 pub mod set;
 pub mod sort;
+pub mod stream;
 pub mod string;
 pub mod strings;
 pub mod zset;
@@ -35,6 +38,10 @@ pub fn copy_value(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>, expire
         Body::Inline => {
             let value = meta.rest;
             cx.lend(|cx, arena| string::set(cx, to, value.of(arena), expire_at_ms))
+        }
+        // What it owns gets versions of its own.
+        Body::Rows { .. } if meta.header.kind.info().owns_versions => {
+            stream::copy(cx, from, to, expire_at_ms)
         }
         Body::Rows { .. } => collection::copy::copy(cx, from, to, expire_at_ms),
     }

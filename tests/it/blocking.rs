@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::check::{check, check3};
+use crate::check::{check, check3, tarn_only};
 use crate::conn::Conn;
 use crate::harness::{ENGINES, Options, Server, eventually};
 use crate::value::Value;
@@ -57,6 +57,45 @@ fn what_is_wrong_is_refused_at_once() {
     check(
         "SET s x | RPUSH l a | BLMOVE l s LEFT LEFT 0 | LRANGE l 0 -1",
         &format!("+OK | :1 | {WRONG} | [\"a\"]"),
+    );
+}
+
+/// Redis 8.10.
+#[test]
+fn blmovem() {
+    tarn_only(
+        "RPUSH s 1 2 3 | BLMOVEM s d LEFT RIGHT 0 COUNT 2 BULK | LRANGE d 0 -1 | BLMOVEM s d LEFT LEFT 0",
+        r#":3 | ["1" "2"] | ["1" "2"] | ["3"]"#,
+    );
+    tarn_only(
+        "@b BLMOVEM s d LEFT RIGHT 0 COUNT 5 BULK | RPUSH s a b | @b !recv | LRANGE d 0 -1 | EXISTS s",
+        r#"none | :2 | ["a" "b"] | ["a" "b"] | :0"#,
+    );
+    tarn_only(
+        "@b BLMOVEM s d LEFT RIGHT 0 EXACTLY 3 BULK | RPUSH s 1 2 | LRANGE s 0 -1 | EXISTS d | RPUSH s 3 | @b !recv | LRANGE d 0 -1 | EXISTS s",
+        r#"none | :2 | ["1" "2"] | :0 | :3 | ["1" "2" "3"] | ["1" "2" "3"] | :0"#,
+    );
+    tarn_only(
+        "RPUSH s 1 2 | @b BLMOVEM s d LEFT RIGHT 0 EXACTLY 3 BULK | LINSERT s BEFORE 1 0 | @b !recv | LRANGE d 0 -1",
+        r#":2 | none | :3 | ["0" "1" "2"] | ["0" "1" "2"]"#,
+    );
+    tarn_only(
+        "RPUSH s 1 2 | RPUSH f 9 | @b BLMOVEM s d LEFT RIGHT 0 EXACTLY 3 OBO | LMOVE f s LEFT RIGHT | @b !recv | LRANGE d 0 -1",
+        r#":2 | :1 | none | "9" | ["1" "2" "9"] | ["1" "2" "9"]"#,
+    );
+    tarn_only(
+        "RPUSH s 1 | RPUSH f 3 1 2 | @b BLMOVEM s d LEFT RIGHT 0 EXACTLY 3 BULK | SORT f STORE s | @b !recv | EXISTS s",
+        r#":1 | :3 | none | :3 | ["1" "2" "3"] | :0"#,
+    );
+    tarn_only(
+        "BLMOVEM s d LEFT RIGHT 0.01 EXACTLY 3 BULK | MULTI | EXISTS s | BLMOVEM s d LEFT RIGHT 0 | EXEC",
+        "nil[] | +OK | +QUEUED | +QUEUED | [:0 nil[]]",
+    );
+    tarn_only(
+        "BLMOVEM s d LEFT RIGHT x | BLMOVEM s d LEFT RIGHT -1 | BLMOVEM s d LEFT RIGHT 0 COUNT 0 OBO | BLMOVEM s d LEFT RIGHT 0 COUNT 1 | SET x v | BLMOVEM x d LEFT RIGHT 0",
+        &format!(
+            "-ERR timeout is not a float or out of range | -ERR timeout is negative | -ERR count should be greater than 0 | -ERR syntax error | +OK | {WRONG}"
+        ),
     );
 }
 

@@ -41,6 +41,12 @@ pub fn tarn_only(line: &str, expected: &str) {
     run(line, [expected, expected], None, true);
 }
 
+/// As [`tarn_only`], with replies that differ between RESP2 and RESP3.
+#[track_caller]
+pub fn tarn_only3(line: &str, resp2: &str, resp3: &str) {
+    run(line, [resp2, resp3], None, true);
+}
+
 /// As [`tarn_only`], on a server of its own, started with `--name value` options.
 #[track_caller]
 pub fn tarn_only_with(options: &[(&str, &str)], line: &str, expected: &str) {

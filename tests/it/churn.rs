@@ -209,7 +209,8 @@ fn the_space_of_a_big_collection_that_was_deleted_comes_back() {
     assert_eq!(conn.call(&["DEL", "big"]), Value::Int(1));
     eventually("the space is back", || {
         assert_eq!(conn.call(&["SAVE"]), Value::ok());
-        info(&mut conn, "disk_bytes") < before / 10
+        // Where the rows came slowly, the last file of them waits at the top for others to be compacted with.
+        info(&mut conn, "disk_bytes") < before / 5
     });
     assert_eq!(conn.call(&["HSET", "big", "field:1", "y"]), Value::Int(1));
     assert_eq!(conn.call(&["HLEN", "big"]), Value::Int(1));

@@ -1,6 +1,6 @@
 //! Slots and CLUSTER on a single node.
 
-use crate::check::{check, check_with, tarn_only_with};
+use crate::check::{check, check_with, tarn_only, tarn_only_with};
 
 const CLUSTER: &[(&str, &str)] = &[("cluster-enabled", "yes")];
 
@@ -11,6 +11,16 @@ fn readonly() {
     check("ASKING", "-ERR This instance has cluster support disabled");
     check("READONLY x", "-ERR wrong number of arguments for 'readonly' command");
     check_with(CLUSTER, "READONLY | READWRITE | ASKING", "+OK | +OK | +OK");
+}
+
+#[test]
+fn the_shard_has_a_name() {
+    tarn_only("CLUSTER MYSHARDID", "-ERR This instance has cluster support disabled");
+    tarn_only_with(
+        CLUSTER,
+        "CLUSTER MYSHARDID | CLUSTER MYSHARDID x",
+        r#"%"..." | -ERR wrong number of arguments for 'cluster|myshardid' command"#,
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! COMMAND: what the tables say about each command.
 
-use crate::check::{check, check3};
+use crate::check::{check, check3, tarn_only3};
 
 #[test]
 fn getkeys() {
@@ -445,10 +445,11 @@ fn info() {
         r#"[["debug" :-2 [+admin +noscript +loading +stale] :0 :0 :0 [+@admin +@slow +@dangerous] [] [] []]]"#,
         r#"[["debug" :-2 #{+admin +noscript +loading +stale} :0 :0 :0 #{+@admin +@slow +@dangerous} #{} #{} #{}]]"#,
     );
-    check3(
+    // Scripts may call it since 7.2.
+    tarn_only3(
         "COMMAND INFO wait",
-        r#"[["wait" :3 [+noscript] :0 :0 :0 [+@slow +@connection] ["request_policy:all_shards" "response_policy:agg_min"] [] []]]"#,
-        r#"[["wait" :3 #{+noscript} :0 :0 :0 #{+@slow +@connection} #{"request_policy:all_shards" "response_policy:agg_min"} #{} #{}]]"#,
+        r#"[["wait" :3 [+blocking] :0 :0 :0 [+@slow +@blocking +@connection] ["request_policy:all_shards" "response_policy:agg_min"] [] []]]"#,
+        r#"[["wait" :3 #{+blocking} :0 :0 :0 #{+@slow +@blocking +@connection} #{"request_policy:all_shards" "response_policy:agg_min"} #{} #{}]]"#,
     );
     check3(
         "COMMAND INFO readonly",

@@ -67,6 +67,8 @@ impl Options {
 
 pub struct Server {
     options: Options,
+    /// Where the data directory is a file system of its own; unmounted before the directory is removed.
+    _mount: Option<Mount>,
     /// Holds the data directory and the log.
     dir: TempDir,
     port: u16,
@@ -107,7 +109,16 @@ impl Server {
     fn prepare(options: Options) -> Server {
         let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
         fs::create_dir(dir.path().join("data")).unwrap();
-        Server { options, dir, port: 0, child: None }
+        Server { options, _mount: None, dir, port: 0, child: None }
+    }
+
+    /// On a file system of its own, of this size. None, and a printed reason, where mounting one is not permitted.
+    #[track_caller]
+    pub fn start_on_small_disk(options: Options, mib: usize) -> Option<Server> {
+        let mut server = Server::prepare(options);
+        server._mount = Some(Mount::new(&server.dir(), mib)?);
+        server.launch();
+        Some(server)
     }
 
     pub fn port(&self) -> u16 {
@@ -237,6 +248,28 @@ impl Server {
             }
             std::thread::sleep(POLL);
         }
+    }
+}
+
+/// A file system in memory.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(at: &Path, mib: usize) -> Option<Mount> {
+        let size = format!("size={mib}m");
+        let output =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).output().ok()?;
+        if !output.status.success() {
+            println!("not tried: mounting says {}", String::from_utf8_lossy(&output.stderr));
+            return None;
+        }
+        Some(Mount(at.to_owned()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _gone = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lists: LPUSH to LMPOP.
 
-use crate::check::check;
+use crate::check::{check, tarn_only};
 
 #[test]
 fn arity() {
@@ -445,5 +445,66 @@ fn whole_lists() {
     check(
         "RPUSH a 1 2 | EXPIRE a 1000 | COPY a b | PERSIST b | RENAME a c | PERSIST c",
         ":2 | :1 | :1 | :1 | +OK | :1",
+    );
+}
+
+/// Redis 8.10: as LMOVE, for several elements.
+#[test]
+fn lmovem() {
+    tarn_only(
+        "RPUSH s a b c | LMOVEM s d LEFT RIGHT | LRANGE d 0 -1 | LRANGE s 0 -1",
+        r#":3 | ["a"] | ["a"] | ["b" "c"]"#,
+    );
+    for (ends, order, moved, source) in [
+        ("LEFT LEFT", "OBO", r#""3" "2" "1""#, r#""4" "5""#),
+        ("LEFT LEFT", "BULK", r#""1" "2" "3""#, r#""4" "5""#),
+        ("LEFT RIGHT", "OBO", r#""1" "2" "3""#, r#""4" "5""#),
+        ("LEFT RIGHT", "bulk", r#""1" "2" "3""#, r#""4" "5""#),
+        ("RIGHT RIGHT", "obo", r#""5" "4" "3""#, r#""1" "2""#),
+        ("RIGHT RIGHT", "BULK", r#""3" "4" "5""#, r#""1" "2""#),
+        ("RIGHT LEFT", "OBO", r#""3" "4" "5""#, r#""1" "2""#),
+        ("RIGHT LEFT", "BULK", r#""3" "4" "5""#, r#""1" "2""#),
+    ] {
+        let all = if ends.ends_with("LEFT") { format!(r#"{moved} "x""#) } else { format!(r#""x" {moved}"#) };
+        tarn_only(
+            &format!(
+                "RPUSH s 1 2 3 4 5 | RPUSH d x | LMOVEM s d {ends} COUNT 3 {order} | LRANGE d 0 -1 | LRANGE s 0 -1"
+            ),
+            &format!(":5 | :1 | [{moved}] | [{all}] | [{source}]"),
+        );
+    }
+    tarn_only(
+        "RPUSH s a b | LMOVEM s d LEFT RIGHT COUNT 100 BULK | EXISTS s | LMOVEM d s LEFT RIGHT EXACTLY 3 BULK | EXISTS s | LMOVEM d s LEFT RIGHT exactly 2 OBO | LRANGE s 0 -1 | EXISTS d",
+        r#":2 | ["a" "b"] | :0 | nil[] | :0 | ["a" "b"] | ["a" "b"] | :0"#,
+    );
+    tarn_only(
+        "RPUSH k 1 2 3 4 | EXPIRE k 100 | LMOVEM k k LEFT RIGHT COUNT 2 BULK | LRANGE k 0 -1 | LMOVEM k k RIGHT LEFT COUNT 9 OBO | LRANGE k 0 -1 | TTL k",
+        r#":4 | :1 | ["1" "2"] | ["3" "4" "1" "2"] | ["3" "4" "1" "2"] | ["3" "4" "1" "2"] | :91..100"#,
+    );
+    tarn_only("LMOVEM s d LEFT RIGHT | LMOVEM s d LEFT RIGHT COUNT 5 BULK | EXISTS d", "nil[] | nil[] | :0");
+    for count in ["COUNT 0", "EXACTLY 0", "COUNT -1", "COUNT a"] {
+        tarn_only(
+            &format!("RPUSH s a | LMOVEM s d LEFT RIGHT {count} BULK"),
+            ":1 | -ERR count should be greater than 0",
+        );
+    }
+    for words in [
+        "LEFT RIGHT COUNT 2",
+        "LEFT RIGHT COUNT 2 OBO x",
+        "LEFT RIGHT BAD 2 OBO",
+        "LEFT RIGHT COUNT 2 BAD",
+        "X RIGHT COUNT 2 OBO",
+        "LEFT X",
+    ] {
+        tarn_only(
+            &format!("RPUSH s a | LMOVEM s d {words} | LRANGE s 0 -1"),
+            r#":1 | -ERR syntax error | ["a"]"#,
+        );
+    }
+    tarn_only("LMOVEM s d LEFT", "-ERR wrong number of arguments for 'lmovem' command");
+    const WRONG: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    tarn_only(
+        "SET x v | RPUSH s a b | LMOVEM x d LEFT RIGHT | LMOVEM s x LEFT RIGHT COUNT 2 BULK | LRANGE s 0 -1 | EXISTS d",
+        &format!(r#"+OK | :2 | {WRONG} | {WRONG} | ["a" "b"] | :0"#),
     );
 }

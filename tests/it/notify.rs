@@ -62,6 +62,33 @@ fn events(commands: &str, expected: &[&str]) {
 }
 
 #[test]
+fn streams() {
+    events(
+        "XADD s 1-1 a 1 | XADD s MAXLEN 1 1-2 a 1 | XADD s MAXLEN 5 1-3 a 1 | XDEL s 1-2 9-9 | XDEL s 9-9 | XTRIM s MAXLEN 0 | XTRIM s MAXLEN 0 | XSETID s 5-5",
+        &["new s", "xadd s", "xadd s", "xtrim s", "xadd s", "xdel s", "xtrim s", "xsetid s"],
+    );
+    events(
+        "XGROUP CREATE s g $ MKSTREAM | XGROUP CREATECONSUMER s g c | XGROUP CREATECONSUMER s g c | XGROUP SETID s g 0 | XADD s 1-1 a 1 | XREADGROUP GROUP g d STREAMS s > | XACK s g 1-1 | XCLAIM s g e 0 1-1 FORCE | XAUTOCLAIM s g f 0 0 | XGROUP DELCONSUMER s g c | XGROUP DELCONSUMER s g c | XGROUP DESTROY s g | XGROUP DESTROY s g",
+        &[
+            "new s",
+            "xgroup-create s",
+            "xgroup-createconsumer s",
+            "xgroup-setid s",
+            "xadd s",
+            "xgroup-createconsumer s",
+            "xgroup-createconsumer s",
+            "xgroup-createconsumer s",
+            "xgroup-delconsumer s",
+            "xgroup-destroy s",
+        ],
+    );
+    events(
+        "XGROUP CREATE s g $ MKSTREAM | XADD s NOMKSTREAM 1-1 a 1 | DEL s | XLEN s",
+        &["new s", "xgroup-create s", "xadd s", "del s", "keymiss s"],
+    );
+}
+
+#[test]
 fn both_channels_of_an_event() {
     for &program in programs() {
         let mut stage = Stage::new(program, "KEA", "__key*");
@@ -155,6 +182,28 @@ fn strings() {
     events(
         "MSET a 1 b 2 a 3 | MSETNX a 1 c 2 | MSETNX c 1 d 2",
         &["new a", "set a", "new b", "set b", "set a", "new c", "set c", "new d", "set d"],
+    );
+    events(
+        "PFADD h | PFADD h a | PFADD h a | PFCOUNT h | PFMERGE h | PFMERGE g h none | PFCOUNT g none",
+        &[
+            "new h",
+            "pfadd h",
+            "pfadd h",
+            "pfadd h",
+            "keymiss g",
+            "keymiss none",
+            "new g",
+            "pfadd g",
+            "keymiss none",
+        ],
+    );
+    events(
+        "GEOADD g 1 1 a 2 2 b | GEOADD g 1 1 a | GEOSEARCHSTORE d g FROMMEMBER a BYRADIUS 1 m | GEOSEARCHSTORE d none FROMMEMBER a BYRADIUS 1 m",
+        &["new g", "zadd g", "new d", "geosearchstore d", "keymiss none", "del d"],
+    );
+    events(
+        "GEOADD g 1 1 a | GEORADIUS g 1 1 1 m STORE d | GEORADIUSBYMEMBER g a 1 m STOREDIST d | GEORADIUS g 9 9 1 m STORE d",
+        &["new g", "zadd g", "new d", "georadiusstore d", "georadiusstore d", "del d"],
     );
     events("APPEND k x | APPEND k y | SETRANGE k 0 z", &["new k", "append k", "append k", "setrange k"]);
     events(

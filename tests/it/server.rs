@@ -342,3 +342,26 @@ fn metrics_over_http() {
         assert!(page.lines().any(|found| found == line), "{line}: {page}");
     }
 }
+
+#[test]
+fn logs_and_modules() {
+    check(
+        "BGREWRITEAOF | BGREWRITEAOF x",
+        "+Background append only file rewriting started | -ERR wrong number of arguments for 'bgrewriteaof' command",
+    );
+    tarn_only(
+        "SET k v | WAITAOF 1 0 0 | WAITAOF 0 0 10 | WAITAOF 0 1 10 | MULTI | SET k w | WAITAOF 1 0 0 | EXEC",
+        "+OK | [:1 :0] | [:1 :0] | [:0 :0] | +OK | +QUEUED | +QUEUED | [+OK [:1 :0]]",
+    );
+    tarn_only(
+        "WAITAOF 2 0 0 | WAITAOF x 0 0 | WAITAOF 0 x 0 | WAITAOF 0 -1 0 | WAITAOF 0 0 x | WAITAOF 0 0 -1 | WAITAOF 0 0",
+        "-ERR value is out of range, value must between 0 and 1 | -ERR value is not an integer or out of range | -ERR value is out of range, must be positive | -ERR value is out of range, must be positive | -ERR timeout is not an integer or out of range | -ERR timeout is negative | -ERR wrong number of arguments for 'waitaof' command",
+    );
+    check(
+        "MODULE LIST | MODULE LIST x | MODULE FOO | MODULE",
+        "[] | -ERR wrong number of arguments for 'module|list' command | -ERR unknown subcommand 'FOO'. Try MODULE HELP. | -ERR wrong number of arguments for 'module' command",
+    );
+    const REFUSED: &str = "-ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.";
+    check("MODULE LOAD x | MODULE LOADEX x | MODULE UNLOAD x", &[REFUSED; 3].join(" | "));
+    check("MODULE HELP | MODULE HELP x", "... | -ERR wrong number of arguments for 'module|help' command");
+}

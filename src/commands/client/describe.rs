@@ -44,14 +44,19 @@ pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u
             out.extend_from_slice(label);
         }
     }
+    if client.has(flag::FOLLOWS_REDIRECTS) {
+        out.extend_from_slice(b" capa=r");
+    }
     out.push(b'\n');
 }
 
-fn flags(client: &Client) -> String {
+pub fn flags(client: &Client) -> String {
     let letters = [
         (flag::MONITOR, 'O'),
         (flag::PUBSUB, 'P'),
         (flag::MULTI, 'x'),
+        (flag::TRACKING, 't'),
+        (flag::BCAST, 'B'),
         (flag::BLOCKED, 'b'),
         (flag::CLOSE_AFTER_REPLY, 'c'),
         (flag::UNIX_SOCKET, 'U'),

@@ -1,7 +1,9 @@
 //! CLIENT: who is connected, and what a connection may say about itself.
 
 mod describe;
+mod filter;
 mod kill;
+mod tracking;
 
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use crate::number;
 use crate::reply::Reply;
 
 pub use describe::describe;
+use filter::Filter;
 
 /// Clients whose description an I/O thread makes itself; a longer list is made by a worker.
 const LIGHT_CLIENTS: usize = 256;
@@ -48,11 +51,14 @@ const SUBCOMMANDS: &[Spec] = &[
         .since("2.4.0")
         .tips(&["nondeterministic_output"])
         .complexity("O(N) where N is the number of client connections")
-        .summary("Describes all connections, or those of a type or with given numbers."),
+        .summary("Describes all connections, or those that filters match."),
     sub("kill", Arity::AtLeast(3), kill::kill, ADMIN)
         .since("2.4.0")
         .complexity("O(N) where N is the number of client connections")
-        .summary("Closes connections by address, number, type or user."),
+        .summary("Closes the connection from an address, or those that filters match."),
+    sub("capa", Arity::AtLeast(3), capa, PLAIN.or(Flags::ALLOW_BUSY))
+        .since("Valkey 8.0.0")
+        .summary("Notes what the client understands."),
     sub("getname", Arity::Exactly(2), get_name, PLAIN)
         .since("2.6.9")
         .summary("Answers the name of the connection."),
@@ -82,19 +88,19 @@ const SUBCOMMANDS: &[Spec] = &[
         .since("5.0.0")
         .complexity("O(log N) where N is the number of client connections")
         .summary("Ends the wait of a client that is blocked in a command."),
-    sub("tracking", Arity::AtLeast(3), tracking, PLAIN)
+    sub("tracking", Arity::AtLeast(3), tracking::tracking, PLAIN)
         .since("6.0.0")
         .complexity("O(1). Some options may introduce additional complexity.")
-        .summary("Switches invalidation messages for client-side caches; only OFF is supported."),
-    sub("trackinginfo", Arity::Exactly(2), tracking_info, PLAIN)
+        .summary("Begins or ends messages about changes of keys that the client caches."),
+    sub("trackinginfo", Arity::Exactly(2), tracking::info, PLAIN)
         .since("6.2.0")
-        .summary("Tells that no invalidation messages are sent to this connection."),
-    sub("getredir", Arity::Exactly(2), get_redir, PLAIN)
+        .summary("Tells what the client tracks, and how."),
+    sub("getredir", Arity::Exactly(2), tracking::get_redir, PLAIN)
         .since("6.0.0")
-        .summary("Answers the client that gets this connection's invalidation messages: none."),
-    sub("caching", Arity::Exactly(3), caching, PLAIN)
+        .summary("Answers the client that gets this connection's invalidation messages."),
+    sub("caching", Arity::Exactly(3), tracking::caching, PLAIN)
         .since("6.0.0")
-        .summary("Chooses which keys are tracked; needs tracking, which is not supported."),
+        .summary("Whether the keys of the next command are tracked."),
     sub("help", Arity::Exactly(2), help_text, Flags::LOADING.or(Flags::STALE))
         .since("5.0.0")
         .summary("Lists the subcommands."),
@@ -129,48 +135,45 @@ impl Class {
             b"normal" => Class::Normal,
             b"slave" | b"replica" => Class::Replica,
             b"pubsub" => Class::Pubsub,
-            b"master" => Class::Master,
+            b"master" | b"primary" => Class::Master,
             _ => return Err(Error::about("ERR Unknown client type '", word, "'").into()),
         })
     }
 }
 
-fn list(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
-    let (mut chosen, mut class) = (None, None);
-    if !args.is_empty() {
-        if args.left() == 2 && args.keyword("type") {
-            class = Some(Class::parse(args.next()?)?);
-        } else if args.left() > 1 && args.keyword("id") {
-            let ids =
-                args.rest().map(|word| number::parse_i64(word).ok_or(Error::reply("ERR Invalid client ID")));
-            chosen = Some(ids.collect::<Result<Vec<_>, Error>>()?);
-        } else {
-            return Err(Error::Syntax.into());
-        }
-    }
+fn list(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
+    let filter = Filter::parse(cx, args, true)?;
+    let asking = cx.session.client.id;
     let now_ms = cx.now_ms;
-    let named = chosen.as_ref().map(Vec::len);
+    let named = filter.only_ids().map(<[u64]>::len);
     if named.unwrap_or_else(|| cx.node.clients.connected()) <= LIGHT_CLIENTS {
-        return Ok(list_text(cx.node, chosen, class, now_ms).into());
+        return Ok(list_text(cx.node, &filter, asking, now_ms).into());
     }
-    Ok(Answer::Worker(Box::new(move |node| Ok(list_text(node, chosen, class, now_ms)))))
+    Ok(Answer::Worker(Box::new(move |node| Ok(list_text(node, &filter, asking, now_ms)))))
 }
 
-fn list_text(node: &Node, ids: Option<Vec<i64>>, class: Option<Class>, now_ms: u64) -> Reply {
-    let clients: Vec<Arc<Client>> = match ids {
+fn list_text(node: &Node, filter: &Filter, asking: u64, now_ms: u64) -> Reply {
+    let clients: Vec<Arc<Client>> = match filter.only_ids() {
         None => node.clients.list(),
-        Some(ids) => ids
-            .iter()
-            .filter_map(|id| u64::try_from(*id).ok())
-            .filter_map(|id| node.clients.get(id))
-            .collect(),
+        Some(ids) => ids.iter().filter_map(|id| node.clients.get(*id)).collect(),
     };
     let names = describe::command_names();
     let mut text = Vec::new();
-    for client in clients.iter().filter(|client| class.is_none_or(|class| class == Class::of(client))) {
-        describe(client, &names, now_ms, &mut text);
+    for client in clients {
+        let is_spared = filter.spares_self == Some(true) && client.id == asking;
+        if !is_spared && filter.matches(&client, now_ms) {
+            describe(&client, &names, now_ms, &mut text);
+        }
     }
     Reply::Verbatim(b"txt", text)
+}
+
+/// What the client understands, in words of which most are for later. `redirect`: it follows a redirection to another node.
+fn capa(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
+    if args.rest().any(|word| word.eq_ignore_ascii_case(b"redirect")) {
+        cx.session.client.set_flag(flag::FOLLOWS_REDIRECTS, true);
+    }
+    Ok(Reply::OK.into())
 }
 
 fn get_name(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
@@ -294,45 +297,18 @@ fn unblock(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Reply::Integer(i64::from(is_unblocked)).into())
 }
 
-fn tracking(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
-    if args.keyword("on") {
-        return Err(Error::reply(
-            "ERR CLIENT TRACKING ON is not supported: this server sends no invalidation messages",
-        )
-        .into());
-    }
-    if args.keyword("off") && args.is_empty() { Ok(Reply::OK.into()) } else { Err(Error::Syntax.into()) }
-}
-
-fn tracking_info(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    Ok(Reply::Map(vec![
-        (Reply::text("flags"), Reply::Set(vec![Reply::text("off")])),
-        (Reply::text("redirect"), Reply::Integer(-1)),
-        (Reply::text("prefixes"), Reply::Array(Vec::new())),
-    ])
-    .into())
-}
-
-fn get_redir(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    Ok(Reply::Integer(-1).into())
-}
-
-fn caching(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    Err(Error::reply(
-        "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
-    ).into())
-}
-
 fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Ok(help(
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         &[
+            "CAPA <word> [<word> ...]",
+            "    Notes what the client understands.",
             "CACHING (YES|NO)",
-            "    Needs tracking, which this server does not have.",
+            "    Whether the keys of the next command are tracked (OPTIN, OPTOUT).",
             "GETNAME",
             "    The name of this connection.",
             "GETREDIR",
-            "    The client that gets invalidation messages: -1, none.",
+            "    The client that gets invalidation messages; 0 is this one, -1 none.",
             "ID",
             "    The number of this connection.",
             "INFO",
@@ -341,14 +317,17 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    Closes the connection from that address.",
             "KILL <option> <value> [<option> <value> [...]]",
             "    Closes the connections that all options apply to:",
-            "    * ADDR (<ip:port>|<unixsocket>:0), the address it came from",
+            "    * ADDR (<ip:port>|<unixsocket>:0), the address it came from; IP <ip>",
             "    * LADDR (<ip:port>|<unixsocket>:0), the address it came to",
-            "    * ID <number>",
+            "    * ID <number> [<number> ...]",
             "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
-            "    * USER <name>",
+            "    * USER, NAME, LIB-NAME or LIB-VER <name>; DB <number>",
+            "    * FLAGS or CAPA <letters>, all of which it has",
+            "    * MAXAGE or IDLE <seconds>, for at least so long",
+            "    * the opposite of these, but MAXAGE and IDLE, with NOT- in front",
             "    * SKIPME (YES|NO), whether this connection is spared (default: yes)",
-            "LIST [TYPE (NORMAL|MASTER|REPLICA|PUBSUB)|ID <number> [<number> ...]]",
-            "    A line per connection that describes it.",
+            "LIST [<option> <value> [<option> <value> [...]]]",
+            "    A line per connection that describes it. Options are those of KILL.",
             "NO-EVICT (ON|OFF)",
             "    Protects this connection when client buffers take too much memory.",
             "NO-TOUCH (ON|OFF)",
@@ -361,10 +340,10 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    Notes the client's library.",
             "SETNAME <name>",
             "    Names this connection.",
-            "TRACKING (ON|OFF)",
-            "    Invalidation messages; only OFF is supported.",
+            "TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]] [OPTIN] [OPTOUT] [NOLOOP]",
+            "    Messages about changes of keys that the client caches.",
             "TRACKINGINFO",
-            "    Tells that tracking is off.",
+            "    What is tracked, and how.",
             "UNBLOCK <number> [TIMEOUT|ERROR]",
             "    Ends the wait of a blocked client.",
             "UNPAUSE",

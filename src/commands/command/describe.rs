@@ -67,7 +67,8 @@ fn is_in(spec: &Spec, category: &str) -> bool {
     let is_container = matches!(spec.run, Run::Container);
     spec.acl.contains(&category)
         || match category {
-            "read" => flag(Flags::READONLY),
+            // Nobody knows what a script reads.
+            "read" => flag(Flags::READONLY) && !matches!(spec.run, Run::Script(_)),
             "write" => flag(Flags::WRITE),
             "admin" | "dangerous" => flag(Flags::ADMIN),
             "pubsub" => flag(Flags::PUBSUB),
@@ -80,6 +81,9 @@ fn is_in(spec: &Spec, category: &str) -> bool {
             "list" => spec.group == Group::List,
             "sortedset" => spec.group == Group::SortedSet,
             "bitmap" => spec.group == Group::Bitmap,
+            "hyperloglog" => spec.group == Group::HyperLogLog,
+            "geo" => spec.group == Group::Geo,
+            "stream" => spec.group == Group::Stream && !is_container,
             "connection" => spec.group == Group::Connection && !is_container,
             _ => false,
         }
@@ -91,7 +95,7 @@ fn legacy_range(keys: &Keys) -> (i64, i64, i64) {
         .specs()
         .filter_map(|spec| match spec.find {
             Find::Range { last, step } => Some((i64::from(spec.first), i64::from(last), i64::from(step))),
-            Find::Counted | Find::Behind(_) | Find::Unknown => None,
+            Find::Counted { .. } | Find::Behind(_) | Find::HalfBehind(_) | Find::Unknown => None,
         })
         .collect();
     match ranges.as_slice() {
@@ -116,10 +120,21 @@ fn key_spec(spec: &KeySpec) -> Reply {
     let number = |name: &'static str, n: i64| named(name, Reply::Integer(n));
     let unknown = || typed("unknown", Vec::new());
     let begin = match spec.find {
+        Find::Behind(option) if option.is_shown => typed(
+            "keyword",
+            vec![named("keyword", Reply::text(option.word)), number("startfrom", i64::from(spec.first))],
+        ),
         Find::Behind(_) | Find::Unknown => unknown(),
+        Find::HalfBehind(word) => typed(
+            "keyword",
+            vec![named("keyword", Reply::text(word)), number("startfrom", i64::from(spec.first))],
+        ),
         _ => typed("index", vec![number("index", i64::from(spec.first))]),
     };
     let find = match spec.find {
+        Find::Behind(option) if option.is_shown => {
+            typed("range", vec![number("lastkey", 0), number("keystep", 1), number("limit", 0)])
+        }
         Find::Range { last, step } => {
             let (first, last) = (i64::from(spec.first), i64::from(last));
             // Counted from the first key, unless from the end.
@@ -129,8 +144,12 @@ fn key_spec(spec: &KeySpec) -> Reply {
                 vec![number("lastkey", last), number("keystep", i64::from(step)), number("limit", 0)],
             )
         }
-        Find::Counted => {
-            typed("keynum", vec![number("keynumidx", 0), number("firstkey", 1), number("keystep", 1)])
+        Find::Counted { step } => typed(
+            "keynum",
+            vec![number("keynumidx", 0), number("firstkey", 1), number("keystep", i64::from(step))],
+        ),
+        Find::HalfBehind(_) => {
+            typed("range", vec![number("lastkey", -1), number("keystep", 1), number("limit", 2)])
         }
         // Redis has no words for it either.
         Find::Behind(_) | Find::Unknown => unknown(),

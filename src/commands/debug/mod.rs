@@ -136,7 +136,7 @@ fn panic(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Reply::OK.into())
 }
 
-/// A call to the log's files fails, once.
+/// A call to the log's files fails, once or until further notice.
 fn fail(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let call = args.next()?;
     if !std::str::from_utf8(call).is_ok_and(fatal::inject_fault) {
@@ -212,8 +212,8 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    A signature of all data, or of the values of keys.",
             "ERROR <string>",
             "    Answers with this error.",
-            "FAIL <log-write|log-sync>",
-            "    The next such call fails, once.",
+            "FAIL <log-write|log-sync|log-writes|log-syncs|nothing>",
+            "    The next such call fails, or all of them until another word is given.",
             "LOADAOF, RELOAD [MERGE] [NOFLUSH] [NOSAVE]",
             "    Makes everything durable on the device.",
             "LOG <message>",

@@ -110,7 +110,7 @@ pub fn exhscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     }
     let found = hash::find(cx, args.key()?)?;
     let cursor = cursor(args.next()?).map_err(|_| Error::Syntax)?;
-    let options = elements::Options::parse(args, false).map_err(|_| Error::Syntax)?;
+    let options = elements::Options::parse(args, None).map_err(|_| Error::Syntax)?;
     let Some(found) = found else { return Ok(elements::nothing()) };
     elements::reply(cx, |cx, packer| {
         hash::page(cx, &found, cursor, options.count, &mut |field| {

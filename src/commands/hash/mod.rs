@@ -326,7 +326,7 @@ fn hscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let cursor = cursor(args.next()?)?;
     let Some(all) = hash::find(cx, key)? else { return Ok(elements::nothing()) };
-    let options = elements::Options::parse(args, true)?;
+    let options = elements::Options::parse(args, Some("novalues"))?;
     elements::reply(cx, |cx, packer| {
         hash::page(cx, &all, cursor, options.count, &mut |field| {
             if options.admit(field.name) {

@@ -1,10 +1,10 @@
 //! Taking elements from lists, and waiting where there are none.
 
-use super::transfer::{self, MultiPop};
+use super::transfer::{self, HowMany, MultiPop};
 use super::{end, popped};
 use crate::commands::seconds_ms;
 use crate::dispatch::args::Args;
-use crate::error::{Park, Result, Stop};
+use crate::error::{Result, Stop};
 use crate::keyspace::{View as _, WriteCx, sourced};
 use crate::reply::Reply;
 use crate::types::list::{End, List};
@@ -30,7 +30,7 @@ fn pop(cx: &mut WriteCx<'_>, args: Args<'_>, end: End) -> Result<Reply> {
             return Ok(Reply::Array(vec![Reply::bulk(key), value.map_or(Reply::Nil, Reply::span)]));
         }
     }
-    Err(Stop::Park(Park { timeout_ms, is_array: true }))
+    Err(Stop::park(timeout_ms, true))
 }
 
 pub fn blmove(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -38,6 +38,18 @@ pub fn blmove(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (from_end, to_end) = (end(&mut args)?, end(&mut args)?);
     let timeout_ms = seconds_ms(args.next()?)?;
     transfer_or_park(cx, (from, from_end), (to, to_end), timeout_ms)
+}
+
+pub fn blmovem(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (from, to) = (args.key()?, args.key()?);
+    let (from_end, to_end) = (end(&mut args)?, end(&mut args)?);
+    let timeout_ms = seconds_ms(args.next()?)?;
+    let how_many = HowMany::read(args)?;
+    let found = List::open(cx, from);
+    match sourced(cx, found)?.filter(|list| how_many.are_in(list)) {
+        Some(source) => how_many.transfer(cx, (source, from_end), (to, to_end)),
+        None => Err(Stop::park(timeout_ms, true)),
+    }
 }
 
 pub fn brpoplpush(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -55,7 +67,7 @@ fn transfer_or_park(
     let found = List::open(cx, from.0).map(|list| list.map(|_| ()));
     match sourced(cx, found)? {
         Some(()) => transfer::transfer(cx, from, to),
-        None => Err(Stop::Park(Park { timeout_ms, is_array: false })),
+        None => Err(Stop::park(timeout_ms, false)),
     }
 }
 
@@ -63,5 +75,5 @@ pub fn blmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let timeout_ms = seconds_ms(args.next()?)?;
     let request = MultiPop::read(args)?;
     let taken = request.run(cx, &mut |cx, found| sourced(cx, found))?;
-    taken.ok_or(Stop::Park(Park { timeout_ms, is_array: true }))
+    taken.ok_or_else(|| Stop::park(timeout_ms, true))
 }

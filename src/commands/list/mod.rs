@@ -30,27 +30,28 @@ const fn blocks(name: &'static str, arity: Arity, keys: Keys, run: WriteFn) -> S
 pub const COMMANDS: &[Spec] = &[
     blocks("blmove", Arity::Exactly(6), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), blocking::blmove)
         .denyoom()
-        .flags(Flags::NOSCRIPT)
         .since("6.2.0")
         .complexity("O(1)")
         .summary("As LMOVE; waits for an element where there is none."),
+    blocks("blmovem", Arity::AtLeast(6), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), blocking::blmovem)
+        .denyoom()
+        .since("8.10.0")
+        .complexity("O(N) where N is the number of elements moved.")
+        .summary("As LMOVEM; waits for elements where there are too few."),
     blocks("blmpop", Arity::AtLeast(5), Keys::counted(2, TAKE), blocking::blmpop)
         .since("7.0.0")
         .complexity("O(N+M) where N is the number of keys and M the number of elements that are returned.")
         .summary("As LMPOP; waits for a list where there is none."),
     blocks("blpop", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), blocking::blpop)
-        .flags(Flags::NOSCRIPT)
         .since("2.0.0")
         .complexity("O(N) where N is the number of keys.")
         .summary("Takes the first element of the first list that there is; waits where there is none."),
     blocks("brpop", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), blocking::brpop)
-        .flags(Flags::NOSCRIPT)
         .since("2.0.0")
         .complexity("O(N) where N is the number of keys.")
         .summary("Takes the last element of the first list that there is; waits where there is none."),
     blocks("brpoplpush", Arity::Exactly(4), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), blocking::brpoplpush)
         .denyoom()
-        .flags(Flags::NOSCRIPT)
         .since("2.2.0")
         .replaced_by("6.2.0", "`BLMOVE` with the `RIGHT` and `LEFT` arguments")
         .complexity("O(1)")
@@ -80,6 +81,12 @@ pub const COMMANDS: &[Spec] = &[
         .since("6.2.0")
         .complexity("O(1)")
         .summary("Takes an element from an end of a list, puts it at an end of another one and returns it."),
+    write("lmovem", Arity::AtLeast(5), Keys::at(1, TAKE).and(Keys::at(2, INSERT)), transfer::lmovem)
+        .group(Group::List)
+        .denyoom()
+        .since("8.10.0")
+        .complexity("O(N) where N is the number of elements moved.")
+        .summary("Takes elements from an end of a list, puts them at an end of another one and returns them."),
     write("lmpop", Arity::AtLeast(4), Keys::counted(1, TAKE), transfer::lmpop)
         .group(Group::List)
         .since("7.0.0")

@@ -3,7 +3,7 @@
 use super::{at_least, end, popped, pushed, take};
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
-use crate::keyspace::{View, WriteCx};
+use crate::keyspace::{Env, View, WriteCx};
 use crate::reply::Reply;
 use crate::types::list::{End, List};
 
@@ -37,6 +37,93 @@ pub fn transfer(cx: &mut WriteCx<'_>, from: (&[u8], End), to: (&[u8], End)) -> R
     source.save(cx)?;
     cx.notify(popped(from.1), from.0);
     Ok(Reply::span(value))
+}
+
+pub fn lmovem(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let (from, to) = (args.key()?, args.key()?);
+    let (from_end, to_end) = (end(&mut args)?, end(&mut args)?);
+    let how_many = HowMany::read(args)?;
+    let source = List::open(cx, from)?.filter(|list| how_many.are_in(list));
+    source.map_or(Ok(Reply::NilArray), |source| how_many.transfer(cx, (source, from_end), (to, to_end)))
+}
+
+/// How many elements LMOVEM moves, and in which order they are then.
+#[derive(Debug, Clone, Copy)]
+pub struct HowMany {
+    count: u64,
+    /// Nothing is moved where there are fewer.
+    exactly: bool,
+    /// They stay in their order, as if they were moved together; otherwise one is moved after the other.
+    together: bool,
+}
+
+impl HowMany {
+    /// What follows everything else.
+    pub fn read(mut args: Args<'_>) -> Result<HowMany> {
+        if args.is_empty() {
+            return Ok(HowMany { count: 1, exactly: false, together: true });
+        }
+        if args.left() != 3 {
+            return Err(Error::Syntax.into());
+        }
+        let exactly = args.keyword("EXACTLY");
+        if !exactly && !args.keyword("COUNT") {
+            return Err(Error::Syntax.into());
+        }
+        let count = at_least(args.next()?, 1, "ERR count should be greater than 0")?;
+        let together = args.keyword("BULK");
+        if !together && !args.keyword("OBO") {
+            return Err(Error::Syntax.into());
+        }
+        Ok(HowMany { count, exactly, together })
+    }
+
+    /// Whether a list has as many.
+    pub fn are_in(&self, list: &List<'_>) -> bool {
+        !self.exactly || list.len() >= self.count
+    }
+
+    /// The elements, in the order in which they are in the other list.
+    pub fn transfer(
+        self,
+        cx: &mut WriteCx<'_>,
+        (mut source, from_end): (List<'_>, End),
+        (to, to_end): (&[u8], End),
+    ) -> Result<Reply> {
+        let from = source.key();
+        let count = usize::try_from(self.count.min(source.len())).unwrap_or(usize::MAX);
+        cx.env.move_if_heavy(count, Env::IO_THREAD_MAX_ROWS)?;
+        let mut target = if from == to { None } else { Some(List::open_or_create(cx, to)?) };
+        let mut moved = Vec::with_capacity(count);
+        while moved.len() < count
+            && let Some(value) = source.pop(cx, from_end)?
+        {
+            moved.push(value);
+        }
+        // From left to right, as they come to stand.
+        let is_reversed = if self.together { from_end == End::Right } else { to_end == End::Left };
+        if is_reversed {
+            moved.reverse();
+        }
+        let list = target.as_mut().unwrap_or(&mut source);
+        let in_turn: &mut dyn Iterator<Item = &crate::reply::Span> = match to_end {
+            End::Left => &mut moved.iter().rev(),
+            End::Right => &mut moved.iter(),
+        };
+        for value in in_turn {
+            list.push_kept(cx, to_end, *value)?;
+        }
+        if let Some(target) = &mut target {
+            target.save(cx)?;
+            cx.notify(pushed(to_end), to);
+            source.save(cx)?;
+        } else {
+            source.save(cx)?;
+            cx.notify(pushed(to_end), to);
+        }
+        cx.notify(popped(from_end), from);
+        Ok(Reply::Array(moved.into_iter().map(Reply::span).collect()))
+    }
 }
 
 pub fn lmpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {

@@ -17,8 +17,8 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// `has_values`: whether the command knows NOVALUES.
-    pub fn parse(mut args: Args<'a>, has_values: bool) -> Result<Options<'a>> {
+    /// `names_only` is the option that leaves out what is not a name.
+    pub fn parse(mut args: Args<'a>, names_only: Option<&str>) -> Result<Options<'a>> {
         let mut options = Options { count: DEFAULT_COUNT, pattern: None, no_values: false };
         while !args.is_empty() {
             let has_more = args.left() >= 2;
@@ -26,7 +26,7 @@ impl<'a> Options<'a> {
                 options.count = positive(args.int()?)?;
             } else if has_more && args.keyword("match") {
                 options.pattern = Some(args.next()?).filter(|pattern| *pattern != b"*");
-            } else if has_values && args.keyword("novalues") {
+            } else if names_only.is_some_and(|word| args.keyword(word)) {
                 options.no_values = true;
             } else {
                 return Err(Error::Syntax.into());

@@ -207,7 +207,7 @@ fn sscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let cursor = cursor(args.next()?)?;
     let Some(all) = set::find(cx, key)? else { return Ok(elements::nothing()) };
-    let options = elements::Options::parse(args, false)?;
+    let options = elements::Options::parse(args, None)?;
     elements::reply(cx, |cx, packer| {
         page::page(cx, &all, cursor, options.count, &mut |element| {
             if options.admit(element.member()) {

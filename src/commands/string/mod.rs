@@ -1,5 +1,7 @@
 //! Strings: the table, and the commands over whole values and parts of them.
 
+mod condition;
+mod increx;
 mod lcs;
 mod number;
 mod options;
@@ -30,6 +32,36 @@ pub const COMMANDS: &[Spec] = &[
         .since("2.0.0")
         .complexity("O(1) for a short tail, whatever the length of the string.")
         .summary("Appends to a string, which is created if need be."),
+    write(
+        "delex",
+        Arity::AtLeast(2),
+        Keys::at(1, KeyFlags::RW.or(KeyFlags::DELETE).or(KeyFlags::VARIABLE_FLAGS)),
+        condition::delex,
+    )
+    .group(Group::String)
+    .fast()
+    .since("8.4.0")
+    .complexity("O(1), or O(N) where N is the length of a string whose digest is compared.")
+    .summary("Deletes a key if its value, or the digest of it, is or is not what is expected."),
+    write("delifeq", Arity::Exactly(3), Keys::at(1, KeyFlags::RM.or(KeyFlags::DELETE)), condition::delifeq)
+        .group(Group::String)
+        .fast()
+        .since("Valkey 9.0.0")
+        .complexity("O(1)")
+        .summary("Deletes a string if it has this value."),
+    read("digest", Arity::Exactly(2), Keys::at(1, READ), condition::digest)
+        .group(Group::String)
+        .fast()
+        .since("8.4.0")
+        .complexity("O(N) where N is the length of the string.")
+        .summary("Returns the XXH3 hash of a string as 16 hexadecimal digits."),
+    write("increx", Arity::AtLeast(2), Keys::at(1, CHANGE), increx::increx)
+        .group(Group::String)
+        .denyoom()
+        .fast()
+        .since("8.8.0")
+        .complexity("O(1)")
+        .summary("Adds to the number that a string spells, within bounds, and sets or removes its expiry."),
     write("decr", Arity::Exactly(2), Keys::at(1, CHANGE), number::decr)
         .group(Group::String)
         .denyoom()
@@ -121,6 +153,13 @@ pub const COMMANDS: &[Spec] = &[
         .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"])
         .complexity("O(N) where N is the number of keys.")
         .summary("Sets several strings at once."),
+    write("msetex", Arity::AtLeast(4), Keys::counted_pairs(1, OVERWRITE), msetex)
+        .group(Group::String)
+        .denyoom()
+        .since("8.4.0")
+        .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"])
+        .complexity("O(N) where N is the number of keys.")
+        .summary("Sets several strings at once, with one expiry, if none or all of the keys exist."),
     write("msetnx", Arity::AtLeast(3), Keys::range(1, -1, 2, INSERT), msetnx)
         .group(Group::String)
         .denyoom()
@@ -217,10 +256,12 @@ fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     };
     let found = if options.get { entry::find_counted(cx, key)? } else { entry::find(cx, key)? };
     let old = if options.get { bulk(cx, &found)? } else { Reply::Nil };
-    let admitted = match options.existing {
-        Existing::Either => true,
-        Existing::Absent => !found.exists(),
-        Existing::Present => found.exists(),
+    let admitted = match options.condition {
+        None => options.existing.admits(&found),
+        Some(condition) => {
+            let value = string::value(&found)?;
+            condition.holds(cx, value.as_ref())?
+        }
     };
     if !admitted {
         return Ok(old);
@@ -283,6 +324,47 @@ fn msetnx(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     }
     set_all(cx, args, pairs)?;
     Ok(Reply::flag(true))
+}
+
+fn msetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
+    let count = number_of_keys(args.next()?)?;
+    let words = count.checked_mul(2).filter(|words| *words <= args.left()).ok_or(Error::Syntax)?;
+    let (words, mut rest) = args.split_at(words);
+    let (existing, ttl) = options::of_msetex(&mut rest)?;
+    let expire_at_ms = match ttl {
+        Ttl::At(expiry) => Some(expiry.at_ms(cx.env.now_ms, "msetex")?),
+        _ => None,
+    };
+    cx.env.move_if_heavy(count, Env::IO_THREAD_MAX_ROWS)?;
+    cx.env.move_if_heavy(args.words().bytes(), Env::IO_THREAD_MAX_BYTES)?;
+    if existing != Existing::Either {
+        for key in words.clone().step_by(2) {
+            cx.arena().clear();
+            if !existing.admits(&entry::find(cx, key)?) {
+                return Ok(Reply::flag(false));
+            }
+        }
+    }
+    // One after the other: a key may be named twice.
+    let values = words.clone().skip(1).step_by(2);
+    for (key, value) in words.step_by(2).zip(values) {
+        cx.arena().clear();
+        let found = entry::find(cx, key)?;
+        if let Some(at_ms) = expire_at_ms {
+            string::set_expiring(cx, &found, value, at_ms)?;
+            continue;
+        }
+        let kept_ms = if ttl == Ttl::Keep { found.expire_at_ms() } else { 0 };
+        string::set(cx, &found, value, kept_ms)?;
+        cx.notify(Event::SET, key);
+    }
+    Ok(Reply::flag(true))
+}
+
+fn number_of_keys(word: &[u8]) -> Result<usize> {
+    let count = crate::number::parse_i64(word).and_then(|count| i32::try_from(count).ok());
+    let count = count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+    count.ok_or(Error::reply("ERR invalid numkeys value or out of range").into())
 }
 
 fn set_all<'a>(

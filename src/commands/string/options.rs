@@ -1,7 +1,9 @@
 //! The options of SET and GETEX.
 
+use super::condition::Condition;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
+use crate::keyspace::Entry;
 use crate::number;
 
 /// A time to live as given: parsed, but not yet read as a number.
@@ -64,10 +66,21 @@ pub enum Existing {
     Present,
 }
 
+impl Existing {
+    pub fn admits(self, found: &Entry<'_>) -> bool {
+        match self {
+            Existing::Either => true,
+            Existing::Absent => !found.exists(),
+            Existing::Present => found.exists(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SetOptions<'a> {
     pub ttl: Ttl<'a>,
     pub existing: Existing,
+    pub condition: Option<Condition<'a>>,
     /// Replies with the old value.
     pub get: bool,
 }
@@ -76,10 +89,14 @@ pub struct SetOptions<'a> {
 pub fn of_set<'a>(args: &mut Args<'a>) -> Result<SetOptions<'a>> {
     let mut options = SetOptions::default();
     while !args.is_empty() {
+        let free = options.condition.is_none();
         if args.keyword("NX") {
-            options.existing = agreed(options.existing != Existing::Present, Existing::Absent)?;
+            options.existing = agreed(free && options.existing != Existing::Present, Existing::Absent)?;
         } else if args.keyword("XX") {
-            options.existing = agreed(options.existing != Existing::Absent, Existing::Present)?;
+            options.existing = agreed(free && options.existing != Existing::Absent, Existing::Present)?;
+        } else if let Some(condition) = Condition::take(args)? {
+            let free = free && options.existing == Existing::Either;
+            options.condition = agreed(free, Some(condition))?;
         } else if args.keyword("GET") {
             options.get = true;
         } else if args.keyword("KEEPTTL") {
@@ -104,8 +121,36 @@ pub fn of_getex<'a>(args: &mut Args<'a>) -> Result<Ttl<'a>> {
     Ok(ttl)
 }
 
+/// Options of MSETEX.
+pub fn of_msetex<'a>(args: &mut Args<'a>) -> Result<(Existing, Ttl<'a>)> {
+    let (mut existing, mut ttl) = (Existing::Either, Ttl::Unsaid);
+    while !args.is_empty() {
+        if args.keyword("NX") {
+            existing = agreed(existing != Existing::Present, Existing::Absent)?;
+        } else if args.keyword("XX") {
+            existing = agreed(existing != Existing::Absent, Existing::Present)?;
+        } else if args.keyword("KEEPTTL") {
+            ttl = agreed(matches!(ttl, Ttl::Unsaid | Ttl::Keep), Ttl::Keep)?;
+        } else {
+            ttl = Ttl::At(expiry(args, ttl)?);
+        }
+    }
+    Ok((existing, ttl))
+}
+
 /// EX, PX, EXAT or PXAT with its number, if it agrees with what was said before.
 fn expiry<'a>(args: &mut Args<'a>, before: Ttl<'a>) -> Result<Expiry<'a>> {
+    let given = expiry_word(args)?.ok_or(Error::Syntax)?;
+    let agrees = match before {
+        Ttl::Unsaid => true,
+        Ttl::At(other) => (other.unit, other.since) == (given.unit, given.since),
+        Ttl::Keep | Ttl::Persist => false,
+    };
+    agreed(agrees, given)
+}
+
+/// EX, PX, EXAT or PXAT with its number, if that is what comes next.
+pub fn expiry_word<'a>(args: &mut Args<'a>) -> Result<Option<Expiry<'a>>> {
     const WORDS: [(&str, Unit, Since); 4] = [
         ("EX", Unit::Seconds, Since::Now),
         ("PX", Unit::Millis, Since::Now),
@@ -114,15 +159,10 @@ fn expiry<'a>(args: &mut Args<'a>, before: Ttl<'a>) -> Result<Expiry<'a>> {
     ];
     for (word, unit, since) in WORDS {
         if args.keyword(word) {
-            let agrees = match before {
-                Ttl::Unsaid => true,
-                Ttl::At(other) => (other.unit, other.since) == (unit, since),
-                Ttl::Keep | Ttl::Persist => false,
-            };
-            return agreed(agrees, Expiry { text: args.next()?, unit, since });
+            return Ok(Some(Expiry { text: args.next()?, unit, since }));
         }
     }
-    Err(Error::Syntax.into())
+    Ok(None)
 }
 
 /// The option, unless it contradicts an earlier one.

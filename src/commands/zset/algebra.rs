@@ -70,6 +70,8 @@ impl<'k> Request<'k> {
                     Aggregate::Min
                 } else if args.keyword("max") {
                     Aggregate::Max
+                } else if args.keyword("count") {
+                    Aggregate::Count
                 } else {
                     return Err(Error::Syntax.into());
                 };

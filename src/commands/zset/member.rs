@@ -45,8 +45,19 @@ pub fn zadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     for (word, _) in pairs.clone() {
         scores.push(score(word)?);
     }
-    cx.env.move_if_heavy(count, Env::IO_THREAD_MAX_ROWS)?;
     let members = pairs.map(|(_, member)| member);
+    add(cx, key, rule, counts_changed, scores.into_iter().zip(members))
+}
+
+/// Adds members as the rule says; the reply of ZADD.
+pub fn add<'m>(
+    cx: &mut WriteCx<'_>,
+    key: &[u8],
+    rule: Rule,
+    counts_changed: bool,
+    members: impl ExactSizeIterator<Item = (f64, &'m [u8])>,
+) -> Result<Reply> {
+    cx.env.move_if_heavy(members.len(), Env::IO_THREAD_MAX_ROWS)?;
     let opened =
         if rule.if_present { SortedSet::open(cx, key)? } else { Some(SortedSet::open_or_create(cx, key)?) };
     let Some(mut set) = opened else {
@@ -54,7 +65,7 @@ pub fn zadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     };
     let (mut added, mut changed) = (0, 0);
     let mut last = Added::Refused;
-    for (member, score) in members.zip(scores) {
+    for (score, member) in members {
         last = set.add(cx, member, score, rule)?;
         match last {
             Added::New(_) => added += 1,
@@ -228,7 +239,7 @@ pub fn zscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let cursor = scan::cursor(args.next()?)?;
     let Some(set) = SortedSet::find(cx, key)? else { return Ok(elements::nothing()) };
-    let options = elements::Options::parse(args, false)?;
+    let options = elements::Options::parse(args, Some("noscores"))?;
     elements::reply(cx, |cx, found| {
         let mut text = Vec::new();
         let mut damage = Ok(());
@@ -241,7 +252,9 @@ pub fn zscan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
                     text.clear();
                     scanned_score(&mut text, score, set.rows.has_grown());
                     found.push(element.member());
-                    found.push(&text);
+                    if !options.no_values {
+                        found.push(&text);
+                    }
                 }
                 Err(error) => damage = Err(error),
             }

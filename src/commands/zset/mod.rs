@@ -15,6 +15,8 @@ use crate::dispatch::spec::{
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::zset::Scored;
 
+pub use member::add;
+
 const READ: KeyFlags = KeyFlags::RO.or(KeyFlags::ACCESS);
 const CHANGE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
 const UPDATE: KeyFlags = KeyFlags::RW.or(KeyFlags::UPDATE);
@@ -120,13 +122,11 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(K+M) where K is the number of keys and M the number of members removed.")
         .summary("As ZMPOP; waits for a sorted set where there is none."),
     blocks("bzpopmax", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), pop::bzpopmax)
-        .flags(Flags::NOSCRIPT)
         .fast()
         .since("5.0.0")
         .complexity("O(1)")
         .summary("Removes the member with the greatest score of the first sorted set that there is; waits where there is none."),
     blocks("bzpopmin", Arity::AtLeast(3), Keys::range(1, -2, 1, TAKE), pop::bzpopmin)
-        .flags(Flags::NOSCRIPT)
         .fast()
         .since("5.0.0")
         .complexity("O(1)")

@@ -2,7 +2,7 @@
 
 use crate::commands::seconds_ms;
 use crate::dispatch::args::Args;
-use crate::error::{Error, Park, Result, Stop};
+use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Event, View as _, WriteCx, sourced};
 use crate::number::parse_i64;
 use crate::reply::{Packer, Reply, Shape};
@@ -63,7 +63,7 @@ pub fn zmpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 pub fn bzmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let timeout_ms = seconds_ms(args.next()?)?;
     let taken = MultiPop::read(args)?.run(cx, &mut |cx, found| sourced(cx, found))?;
-    taken.ok_or(Stop::Park(Park { timeout_ms, is_array: true }))
+    taken.ok_or_else(|| Stop::park(timeout_ms, true))
 }
 
 pub fn bzpopmin(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
@@ -87,7 +87,7 @@ fn pop_or_park(cx: &mut WriteCx<'_>, args: Args<'_>, from: Direction) -> Result<
         };
         return Ok(Reply::Array(vec![cx.bulk(key), cx.bulk(&member), Reply::Double(score)]));
     }
-    Err(Stop::Park(Park { timeout_ms, is_array: true }))
+    Err(Stop::park(timeout_ms, true))
 }
 
 /// What ZMPOP asks for.

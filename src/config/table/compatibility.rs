@@ -119,12 +119,8 @@ pub const OPTIONS: &[Opt] = &[
     yes_no("lazyfree-lazy-user-flush", "no"),
     // Encodings of Redis's memory.
     number("list-compress-depth", small_count(), "0"),
-    number("stream-node-max-entries", count(), "100"),
     number("stream-node-max-bytes", memory(0), "4kb"),
-    number("hll-sparse-max-bytes", memory(0), "3000"),
     // Families of commands that have no use for them yet.
-    number("busy-reply-threshold", count(), "5000").alias(&["lua-time-limit"]),
-    number("tracking-table-max-keys", count(), "1000000"),
     number("acllog-max-len", count(), "128"),
     choice("acl-pubsub-default", &["allchannels", "resetchannels"], "resetchannels"),
     choice("enable-module-command", Guard::NAMES, "no").at_start(),

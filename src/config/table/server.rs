@@ -7,7 +7,7 @@ use crate::config::limits::{
     MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_WORKER_THREADS,
 };
 use crate::config::option::Section::{
-    Clients, Cluster, Keyspace, Memory, Network, Observability, Security, Storage,
+    Clients, Cluster, Keyspace, Memory, Network, Observability, Scripts, Security, Storage,
 };
 use crate::config::option::{Kind, Opt};
 
@@ -157,6 +157,12 @@ pub const OPTIONS: &[Opt] = &[
         .alias(&["list-max-ziplist-size"])
         .field(at!(list_max_listpack_size))
         .help("Kept for clients that set it: OBJECT ENCODING calls every list a quicklist, as Redis 7.0 does."),
+    Opt::new(Keyspace, "hll-sparse-max-bytes", memory(0), "3000")
+        .field(at!(hll_sparse_max_bytes))
+        .help("Bytes up to which a HyperLogLog is kept in its sparse form."),
+    Opt::new(Keyspace, "stream-node-max-entries", count(), "100")
+        .field(at!(stream_node_max_entries))
+        .help("Entries of a stream that XADD and XTRIM remove together where `~` asks for about as many."),
     Opt::new(Observability, "loglevel", Kind::Choice(LogLevel::NAMES), "notice")
         .field(at!(loglevel))
         .help("How much is logged."),
@@ -191,6 +197,13 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Observability, "latency-tracking-info-percentiles", Kind::Percentiles, "50 99 99.9")
         .field(at!(latency_tracking_info_percentiles))
         .help("Percentiles in INFO latencystats."),
+    Opt::new(Clients, "tracking-table-max-keys", count(), "1000000")
+        .field(at!(tracking_table_max_keys))
+        .help("Keys that are remembered for clients that cache; beyond that, some are told to be invalid. 0 is no limit."),
+    Opt::new(Scripts, "busy-reply-threshold", count(), "5000")
+        .field(at!(busy_reply_threshold_millis))
+        .alias(&["lua-time-limit"])
+        .help("Milliseconds that a script may run before clients that want its keys are answered BUSY; 0: they wait."),
     Opt::new(Cluster, "cluster-enabled", Kind::Bool, "no")
         .field(at!(cluster_enabled))
         .at_start()

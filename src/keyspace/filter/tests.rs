@@ -65,6 +65,8 @@ struct Model<'k> {
     units: VecDeque<Unit>,
     builds: Vec<Build<'k>>,
     next_physical: u32,
+    /// Live streams, by their keys: their versions and those they own.
+    streams: BTreeMap<u64, (u64, Vec<u64>)>,
 }
 
 fn name(key: u64) -> Vec<u8> {
@@ -81,6 +83,16 @@ fn element(space: Space, db: u32, key: u64, version: u64, n: u64) -> (Space, Vec
     let mut row = rows::collection(db, slot::of(&key), &key, version).to_vec();
     row.extend_from_slice(&n.to_be_bytes());
     (space, row, Some(vec![]))
+}
+
+fn owner(db: u32, key: u64, version: u64, owned: u64) -> Vec<u8> {
+    let key = name(key);
+    owner_row(&rows::collection(db, slot::of(&key), &key, version), owned).to_vec()
+}
+
+fn stream_header(version: u64) -> Option<Vec<u8>> {
+    let body = Body::Rows { version, size: 0 };
+    Some(Header { kind: Kind::Stream, expire_at_ms: 0, body }.encode().as_slice().to_vec())
 }
 
 fn header(body: Body) -> Option<Vec<u8>> {
@@ -103,6 +115,12 @@ impl<'k> Model<'k> {
     fn step(&mut self, random: u64) {
         let key = random / 64 % KEYS;
         let db = self.db();
+        if random % 21 < 6 && !self.is_locked(key) {
+            return self.step_stream(db, key, random / 4096);
+        }
+        if matches!(random % 16, 0..=4 | 7..=8) {
+            self.streams.remove(&key);
+        }
         match random % 16 {
             0..=3 if !self.is_locked(key) => {
                 let version = self.keyspace.shared.new_version().unwrap();
@@ -129,6 +147,44 @@ impl<'k> Model<'k> {
         }
     }
 
+    /// A stream is made, owns one more version, writes to one, gives one up, or gets another version of its own.
+    fn step_stream(&mut self, db: u32, key: u64, random: u64) {
+        let keyspace = self.keyspace;
+        let Some((live, owned)) = self.streams.get_mut(&key) else {
+            let version = keyspace.shared.new_version().unwrap();
+            self.log.push(vec![(META, meta_row(db, key), stream_header(version.version()))]);
+            self.streams.insert(key, (version.version(), vec![]));
+            return;
+        };
+        let mut commit = Commit::new();
+        // Until after the commit.
+        let _building;
+        match (random % 5, owned.last().copied()) {
+            (0, Some(last)) => {
+                owned.pop();
+                commit.push((SCORE, owner(db, key, *live, last), None));
+            }
+            (1, _) => {
+                let version = keyspace.shared.new_version().unwrap();
+                for owned in owned.iter() {
+                    commit.push((SCORE, owner(db, key, version.version(), *owned), Some(vec![])));
+                }
+                *live = version.version();
+                commit.push((META, meta_row(db, key), stream_header(*live)));
+                _building = version;
+            }
+            (2 | 3, Some(last)) => commit.push(element(SCORE, db, key, last, random)),
+            _ => {
+                let version = keyspace.shared.new_version().unwrap();
+                owned.push(version.version());
+                commit.push((SCORE, owner(db, key, *live, version.version()), Some(vec![])));
+                commit.push(element(SCORE, db, key, version.version(), 0));
+                _building = version;
+            }
+        }
+        self.log.push(commit);
+    }
+
     fn build(&mut self, random: u64) {
         let Some(build) = self.builds.first_mut() else { return };
         let (db, key, version) = (build.db, build.key, build.version.version());
@@ -149,6 +205,7 @@ impl<'k> Model<'k> {
     fn flush_database(&mut self) {
         let fresh = self.next_physical;
         self.next_physical += 1;
+        self.streams.clear();
         self.log.push(vec![(SYSTEM, system::dropped(self.db()).to_vec(), Some(vec![]))]);
         self.keyspace.shared.remapped(&[Db { logical: 0, physical: fresh }]);
     }
@@ -227,7 +284,12 @@ fn live(rows: &Rows) -> impl Iterator<Item = &(u8, Vec<u8>)> {
             let dropped = rows.contains_key(&(SYSTEM.0, system::dropped(element.db).to_vec()));
             !dropped
                 && header.is_some_and(|header| match header.body {
-                    Body::Rows { version, .. } => version == element.version,
+                    Body::Rows { version, .. } => {
+                        let prefix = rows::collection(element.db, element.slot, element.key, version);
+                        let owner = owner_row(&prefix, element.version).to_vec();
+                        version == element.version
+                            || header.kind == Kind::Stream && rows.contains_key(&(SCORE.0, owner))
+                    }
                     Body::Inline => false,
                 })
         }
@@ -267,8 +329,9 @@ fn nothing_live_is_dropped_and_all_garbage_is() {
             units: VecDeque::new(),
             builds: vec![],
             next_physical: 1 << 16,
+            streams: BTreeMap::new(),
         };
-        for random in draws(seed).take(200) {
+        for random in draws(seed).take(300) {
             model.step(random);
         }
         model.let_versions_pass();
@@ -326,6 +389,35 @@ fn rows_of_scores_are_judged_by_their_version() {
             assert_eq!(judged, verdict, "{version} {score}");
         }
     }
+}
+
+#[test]
+fn versions_that_a_stream_owns_are_kept() {
+    let garbage = Garbage::default();
+    garbage.begin(keyspace());
+    let verdicts = |sorted: &Rows, versions: [u64; 4]| {
+        versions
+            .map(|version| garbage.judge(&Sorted(sorted), SCORE, &element(SCORE, 0, 1, version, 0).1, b""))
+    };
+    let mut sorted = Rows::from([
+        ((META.0, meta_row(0, 1)), stream_header(7).unwrap()),
+        ((SCORE.0, owner(0, 1, 7, 5)), vec![]),
+        ((SCORE.0, owner(0, 1, 7, 9)), vec![]),
+    ]);
+    assert_eq!(verdicts(&sorted, [4, 5, 8, 9]), [Verdict::Keep; 4], "nothing is known to be written back");
+    garbage.written_back(8);
+    use Verdict::{Drop, Keep};
+    assert_eq!(verdicts(&sorted, [4, 5, 8, 9]), [Drop, Keep, Keep, Keep]);
+    garbage.written_back(10);
+    assert_eq!(verdicts(&sorted, [4, 5, 8, 9]), [Drop, Keep, Drop, Keep]);
+    // The key's own version may have come with rows that are not there yet.
+    sorted.insert((META.0, meta_row(0, 1)), stream_header(12).unwrap());
+    assert_eq!(verdicts(&sorted, [4, 5, 8, 9]), [Keep; 4]);
+    garbage.written_back(13);
+    assert_eq!(verdicts(&sorted, [4, 5, 8, 9]), [Drop; 4]);
+    // What looks like an owner in a key of another type is none.
+    sorted.insert((META.0, meta_row(0, 1)), header(Body::Rows { version: 7, size: 1 }).unwrap());
+    assert_eq!(verdicts(&sorted, [5, 7, 8, 9]), [Drop, Keep, Drop, Drop]);
 }
 
 #[test]

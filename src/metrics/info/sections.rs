@@ -18,6 +18,7 @@ use crate::keyspace::shared;
 use crate::metrics::process;
 use crate::node::Node;
 use crate::pubsub::Kind;
+use crate::scripting;
 
 pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let config = node.config.current();
@@ -59,7 +60,7 @@ pub fn clients(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("client_recent_max_input_buffer", most(crate::clients::Client::query_bytes) as u64),
         ("client_recent_max_output_buffer", most(crate::clients::Client::reply_bytes) as u64),
         ("blocked_clients", blocked as u64),
-        ("tracking_clients", 0),
+        ("tracking_clients", node.tracking.totals().0 as u64),
         ("clients_in_timeout_table", 0),
     ]);
     Ok(())
@@ -79,8 +80,16 @@ pub fn memory(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     text.field("allocator_active", heap.active_bytes);
     text.field("allocator_resident", heap.resident_bytes);
     text.bytes("total_system_memory", process::machine_bytes());
-    text.bytes("used_memory_lua", 0);
-    text.bytes("used_memory_scripts", 0);
+    let machines = scripting::memory_bytes() as u64;
+    let (scripts, script_bytes) = node.scripting.scripts.totals();
+    let (libraries, functions) = node.scripting.functions.totals();
+    let code = (script_bytes + node.scripting.functions.bytes()) as u64;
+    text.bytes("used_memory_lua", machines);
+    text.bytes("used_memory_vm_total", machines);
+    text.bytes("used_memory_scripts", code);
+    text.field("number_of_cached_scripts", scripts);
+    text.field("number_of_functions", functions);
+    text.field("number_of_libraries", libraries);
     text.bytes("maxmemory", budget.total_bytes);
     text.field("maxmemory_policy", "noeviction");
     text.field("allocator_frag_ratio", format_args!("{:.2}", ratio(heap.active_bytes, heap.allocated_bytes)));
@@ -165,7 +174,8 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("active_defrag_misses", 0),
         ("active_defrag_key_hits", 0),
         ("active_defrag_key_misses", 0),
-        ("tracking_total_keys", 0),
+        ("tracking_total_keys", node.tracking.totals().1 as u64),
+        ("tracking_total_prefixes", node.tracking.totals().2 as u64),
         ("unexpected_error_replies", 0),
         ("total_error_replies", metrics.sum(|t| t.error_replies.get())),
     ]);
@@ -230,6 +240,9 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("compaction_pending_bytes", stats.compaction_pending_bytes),
         ("log_syncs", stats.syncs),
         ("log_last_sync_usec", stats.last_sync_micros),
+        ("damaged_files", stats.damaged_files),
+        ("disk_full", u64::from(stats.disk_full)),
+        ("disk_free_bytes", stats.disk_free_bytes),
     ]);
     text.field("write_error", stats.write_error.unwrap_or_default().replace(['\r', '\n'], " "));
     Ok(())

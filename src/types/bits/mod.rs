@@ -124,11 +124,20 @@ pub enum Operation {
     Or,
     Xor,
     Not,
+    /// Set in the first operand and in none of the others.
+    Diff,
+    /// Set in one of the others, but not in the first.
+    Diff1,
+    /// Set in the first and in one of the others.
+    AndOr,
+    /// Set in one operand only.
+    One,
 }
 
 impl Operation {
-    /// Works the operand into the result; it ends where it ends, and is zeros from there on.
-    fn apply(self, result: &mut [u8], operand: &[u8]) {
+    /// Works a further operand into the result; it ends where it ends, and is zeros from there on. `beside` holds what
+    /// [`Operation::finish`] needs: bits of any further operand, or of more than one.
+    fn apply(self, result: &mut [u8], beside: &mut [u8], operand: &[u8]) {
         let pairs = result.iter_mut().zip(operand);
         match self {
             Operation::And => {
@@ -140,6 +149,24 @@ impl Operation {
             Operation::Or => pairs.for_each(|(a, b)| *a |= b),
             Operation::Xor => pairs.for_each(|(a, b)| *a ^= b),
             Operation::Not => {}
+            Operation::Diff | Operation::Diff1 | Operation::AndOr => {
+                beside.iter_mut().zip(operand).for_each(|(any, b)| *any |= b);
+            }
+            Operation::One => pairs.zip(beside).for_each(|((seen, b), twice)| {
+                *twice |= *seen & b;
+                *seen |= b;
+            }),
+        }
+    }
+
+    fn finish(self, result: &mut [u8], beside: &[u8]) {
+        let pairs = result.iter_mut().zip(beside);
+        match self {
+            Operation::And | Operation::Or | Operation::Xor => {}
+            Operation::Not => result.iter_mut().for_each(|byte| *byte = !*byte),
+            Operation::Diff | Operation::One => pairs.for_each(|(a, beside)| *a &= !beside),
+            Operation::Diff1 => pairs.for_each(|(a, any)| *a = any & !*a),
+            Operation::AndOr => pairs.for_each(|(a, any)| *a &= any),
         }
     }
 }
@@ -153,17 +180,16 @@ pub fn combine(
     operands: &[Option<Value>],
 ) -> Result<u64> {
     let len = operands.iter().flatten().map(Value::len).max().unwrap_or(0);
-    let work: u64 = operands.iter().flatten().map(Value::len).sum();
-    cx.env.move_if_heavy(usize::try_from(work).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_BYTES)?;
+    let bytes: u64 = operands.iter().flatten().map(Value::len).sum();
+    cx.env.move_if_heavy(usize::try_from(bytes).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_BYTES)?;
     if len == 0 {
         entry::remove(cx, to)?;
         return Ok(0);
     }
-    let mut result = Vec::new();
-    let mut operand = Vec::new();
+    let mut work = Work::default();
     if len <= INLINE_MAX as u64 {
-        part(cx, operation, operands, 0..len, &mut result, &mut operand)?;
-        string::set(cx, to, &result, 0)?;
+        work.part(cx, operation, operands, 0..len)?;
+        string::set(cx, to, &work.result, 0)?;
         cx.notify(Event::SET, to.key);
         return Ok(len);
     }
@@ -172,8 +198,8 @@ pub fn combine(
     let step = Env::IO_THREAD_MAX_BYTES as u64;
     let mut number = 0;
     for start in (0..len).step_by(Env::IO_THREAD_MAX_BYTES) {
-        part(cx, operation, operands, start..(start + step).min(len), &mut result, &mut operand)?;
-        for bytes in result.chunks(PIECE_LEN) {
+        work.part(cx, operation, operands, start..(start + step).min(len))?;
+        for bytes in work.result.chunks(PIECE_LEN) {
             // Zeros need no row.
             if bytes.iter().any(|byte| *byte != 0) {
                 cx.put(DATA, &pieces.row(number), &[bytes]);
@@ -186,31 +212,41 @@ pub fn combine(
     Ok(len)
 }
 
-/// One part of the combination, into `result`.
-fn part(
-    cx: &WriteCx<'_>,
-    operation: Operation,
-    operands: &[Option<Value>],
-    range: std::ops::Range<u64>,
-    result: &mut Vec<u8>,
-    operand: &mut Vec<u8>,
-) -> Result<()> {
-    result.clear();
-    let len = (range.end - range.start) as usize;
-    for (i, value) in operands.iter().enumerate() {
-        operand.clear();
-        if let Some(value) = value {
-            value.read_into(cx, range.clone(), operand)?;
+/// What is in memory of a combination.
+#[derive(Default)]
+struct Work {
+    result: Vec<u8>,
+    operand: Vec<u8>,
+    beside: Vec<u8>,
+}
+
+impl Work {
+    /// One part of the combination, into `result`.
+    fn part(
+        &mut self,
+        cx: &WriteCx<'_>,
+        operation: Operation,
+        operands: &[Option<Value>],
+        range: std::ops::Range<u64>,
+    ) -> Result<()> {
+        let Work { result, operand, beside } = self;
+        let len = (range.end - range.start) as usize;
+        result.clear();
+        beside.clear();
+        beside.resize(len, 0);
+        for (i, value) in operands.iter().enumerate() {
+            operand.clear();
+            if let Some(value) = value {
+                value.read_into(cx, range.clone(), operand)?;
+            }
+            if i == 0 {
+                result.extend_from_slice(operand);
+                result.resize(len, 0);
+            } else {
+                operation.apply(result, beside, operand);
+            }
         }
-        if i == 0 {
-            result.extend_from_slice(operand);
-            result.resize(len, 0);
-        } else {
-            operation.apply(result, operand);
-        }
+        operation.finish(result, beside);
+        Ok(())
     }
-    if operation == Operation::Not {
-        result.iter_mut().for_each(|byte| *byte = !*byte);
-    }
-    Ok(())
 }

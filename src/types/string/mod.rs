@@ -1,5 +1,6 @@
 //! What a string is: up to [`INLINE_MAX`] bytes in its metadata row, above that in pieces.
 
+pub mod compare;
 mod draft;
 pub mod lcs;
 mod pieces;

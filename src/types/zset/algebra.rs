@@ -23,13 +23,20 @@ pub enum Aggregate {
     Sum,
     Min,
     Max,
+    /// How many inputs have it, whatever its scores there; weights count.
+    Count,
 }
 
 impl Aggregate {
+    /// What counts of a score.
+    fn of(self, score: f64) -> f64 {
+        if self == Aggregate::Count { 1.0 } else { score }
+    }
+
     fn join(self, total: f64, score: f64) -> f64 {
         match self {
             // Infinities of both signs add up to nothing.
-            Aggregate::Sum => not_nan(total + score),
+            Aggregate::Sum | Aggregate::Count => not_nan(total + score),
             Aggregate::Min if score < total => score,
             Aggregate::Max if score > total => score,
             Aggregate::Min | Aggregate::Max => total,
@@ -217,7 +224,7 @@ impl Union {
             && head.sub == sub
         {
             let (kind, weight) = self.kinds.get(number).copied().unwrap_or((set::KIND, 1.0));
-            let score = not_nan(weight * score_of(kind, head.value)?);
+            let score = not_nan(weight * self.aggregate.of(score_of(kind, head.value)?));
             total = Some(total.map_or(score, |total| self.aggregate.join(total, score)));
             self.walks.skip(cx)?;
         }
@@ -232,13 +239,16 @@ impl Sieve<'_> {
             sub.extend_from_slice(element.sub);
             let score = score_of(self.kind, element.value)?;
             // A difference leaves scores as they are.
-            let mut total = if self.aggregate.is_some() { not_nan(self.weight * score) } else { score };
+            let weighed = |aggregate: Aggregate| not_nan(self.weight * aggregate.of(score));
+            let mut total = self.aggregate.map_or(score, weighed);
             *touched += 1;
             cx.env().move_if_heavy(*touched, Env::IO_THREAD_MAX_ROWS)?;
             for (other, weight) in &mut self.others {
                 *touched += 1;
                 match (other.find(cx, sub)?, self.aggregate) {
-                    (Found::Score(score), Some(aggregate)) => total = aggregate.join(total, *weight * score),
+                    (Found::Score(score), Some(aggregate)) => {
+                        total = aggregate.join(total, *weight * aggregate.of(score));
+                    }
                     (Found::Score(_), None) | (Found::Nothing, Some(_)) => continue 'members,
                     (Found::Nothing | Found::NothingBefore, None) => {}
                     (Found::NothingBefore, Some(_)) => {

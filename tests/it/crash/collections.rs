@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::model::{Entry, Keys};
+use super::streams::{self, Stream};
 use crate::rng::Rng;
 use crate::value::Value;
 
@@ -20,6 +21,7 @@ pub enum Content {
     Set(Set),
     List(List),
     Sorted(Sorted),
+    Stream(Stream),
 }
 
 /// Keys of each type that commands meet on.
@@ -60,6 +62,7 @@ pub enum Change {
     SortedStore(Combine, Vec<u8>, [Vec<u8>; 2]),
     RangeStore(Vec<u8>, Vec<u8>, usize),
     Expire(Vec<u8>, u64),
+    Stream(streams::Change),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +102,11 @@ impl Change {
     /// `serial` makes every value unlike all others.
     pub fn random(rng: &mut Rng, serial: u64) -> Change {
         let value = |n: usize| format!("value:{serial}:{n}").into_bytes();
-        match rng.below(100) {
+        match rng.below(120) {
+            100.. => {
+                let key = key(rng, "stream");
+                Change::Stream(streams::Change::random(rng, key, serial))
+            }
             0..12 => Change::HashSet(key(rng, "hash"), members(rng), value(0)),
             12..20 => Change::HashDelete(key(rng, "hash"), members(rng)),
             20..32 => Change::SetAdd(key(rng, "set"), members(rng)),
@@ -125,7 +132,7 @@ impl Change {
             }
             94..96 => Change::RangeStore(key(rng, "zset"), key(rng, "zset"), rng.below(MEMBERS)),
             _ => {
-                let kind = *rng.pick(&["hash", "set", "list", "zset"]);
+                let kind = *rng.pick(&["hash", "set", "list", "zset", "stream"]);
                 Change::Expire(key(rng, kind), 1_000 + rng.below(1_000_000) as u64)
             }
         }
@@ -174,6 +181,7 @@ impl Change {
             Change::RangeStore(to, from, last) => {
                 words("ZRANGESTORE", &[to, from, b"0", &number(*last)], &[])
             }
+            Change::Stream(change) => change.args(),
             Change::Expire(key, seconds) => words("EXPIRE", &[key, seconds.to_string().as_bytes()], &[]),
         }
     }
@@ -272,6 +280,7 @@ impl Change {
                 let result: Sorted = by_score(&all).take(last + 1).map(|m| (m.clone(), all[&m])).collect();
                 store(keys, to, result)
             }
+            Change::Stream(change) => change.apply(keys),
             Change::Expire(key, seconds) => {
                 let ms = seconds * 1000;
                 let entry = keys.get_mut(key);
@@ -355,6 +364,9 @@ fn store<E: Elements>(keys: &mut Keys, to: &[u8], result: E) -> Value {
 
 /// How to ask for what a key of this type holds, and for its size.
 pub fn questions(kind: &[u8], key: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    if kind == b"stream" {
+        return streams::questions(key);
+    }
     let lines: &[&[&str]] = match kind {
         b"hash" => &[&["HGETALL"], &["HLEN"]],
         b"set" => &[&["SMEMBERS"], &["SCARD"]],
@@ -373,6 +385,11 @@ pub fn questions(kind: &[u8], key: &[u8]) -> Vec<Vec<Vec<u8>>> {
 
 /// What the answers to [`questions`] say. They must agree with each other. None where the key is gone.
 pub fn content(kind: &[u8], key: &[u8], answers: &[Value]) -> Option<Content> {
+    if kind == b"stream" {
+        let stream = streams::content(key, answers);
+        assert_eq!(answers[1], Value::Int(stream.len() as i64), "the length of {}", key.escape_ascii());
+        return Some(Content::Stream(stream));
+    }
     let bytes = |value: &Value| value.bytes().expect("a string").to_vec();
     let items = answers[0].items().unwrap_or(&[]);
     let pairs = |items: &[Value]| -> Vec<(Vec<u8>, Vec<u8>)> {

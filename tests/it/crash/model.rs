@@ -93,7 +93,7 @@ impl Op {
     }
 
     fn of_collections(rng: &mut Rng, serial: u64) -> Op {
-        let kind = *rng.pick(&["hash", "set", "list", "zset"]);
+        let kind = *rng.pick(&["hash", "set", "list", "zset", "stream"]);
         let key = |rng: &mut Rng| collections::key(rng, kind);
         match rng.below(100) {
             0..3 => Op::Rename(key(rng), key(rng)),

@@ -11,6 +11,7 @@
 mod compare;
 mod events;
 mod grammar;
+mod lua;
 mod play;
 mod raw;
 mod shrink;
@@ -107,12 +108,22 @@ fn report(name: &str, seed: u64, setup: Setup, script: &Script, mismatch: &Misma
 
 #[test]
 fn differential_string() {
-    differential("string", Some(1_000_000), &[&grammar::STRING], Part::Keys, 20);
+    differential("string", Some(1_000_000), &[&grammar::STRING], Part::Keys, 18);
 }
 
 #[test]
 fn differential_bits() {
-    differential("bits", Some(2_000_000), &[&grammar::BITS], Part::Keys, 15);
+    differential("bits", Some(2_000_000), &[&grammar::BITS], Part::Keys, 12);
+}
+
+#[test]
+fn differential_hyperloglog() {
+    differential("hyperloglog", Some(16_000_000), &[&grammar::HYPERLOGLOG], Part::Keys, 5);
+}
+
+#[test]
+fn differential_geo() {
+    differential("geo", Some(18_000_000), &[&grammar::GEO], Part::Collections, 6);
 }
 
 #[test]
@@ -127,7 +138,7 @@ fn differential_list() {
 
 #[test]
 fn differential_set() {
-    differential("set", Some(11_000_000), &[&grammar::SET], Part::Collections, 24);
+    differential("set", Some(11_000_000), &[&grammar::SET], Part::Collections, 21);
 }
 
 #[test]
@@ -141,8 +152,13 @@ fn differential_keys() {
 }
 
 #[test]
+fn differential_stream() {
+    differential("stream", Some(14_000_000), &[&grammar::STREAM], Part::Collections, 24);
+}
+
+#[test]
 fn differential_zset() {
-    differential("zset", Some(12_000_000), &[&grammar::ZSET], Part::Collections, 24);
+    differential("zset", Some(12_000_000), &[&grammar::ZSET], Part::Collections, 21);
 }
 
 #[test]
@@ -174,6 +190,18 @@ fn differential_transactions() {
     for seed in base..base + scripts {
         let script = grammar::transactions(&mut Rng::new(seed), grammar::EVENTFUL, SCRIPT_STEPS);
         run_one("transactions", seed, script);
+    }
+}
+
+/// Every family called by Lua scripts.
+#[test]
+fn differential_scripts() {
+    let base = env_number("TARN_DIFF_SEED").or(explored(16_000_000)).unwrap_or_else(Rng::fresh_seed);
+    let scripts = (commands() / 5 / SCRIPT_STEPS).max(1) as u64;
+    println!("differential scripts: {scripts} scripts from seed {base}");
+    for seed in base..base + scripts {
+        let script = grammar::evals(&mut Rng::new(seed), grammar::EVENTFUL, SCRIPT_STEPS);
+        run_one("scripts", seed, script);
     }
 }
 

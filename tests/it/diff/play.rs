@@ -32,6 +32,8 @@ pub enum Step {
     Count,
     /// Commands in a transaction; all replies, that of EXEC last.
     Multi(Vec<Args>),
+    /// Commands in a Lua script, which returns all replies.
+    Eval(Vec<Args>),
     /// A command that gives a key a few milliseconds, and the time for them to pass.
     Expiring(Args),
 }
@@ -62,6 +64,7 @@ impl Step {
                 let lines: Vec<String> = commands.iter().map(|args| words(args)).collect();
                 format!("MULTI | {} | EXEC", lines.join(" | "))
             }
+            Step::Eval(commands) => words(&eval_args(commands)),
             Step::Expiring(args) => format!("{} | !time {EXPIRING_MS}", words(args)),
         }
     }
@@ -165,12 +168,32 @@ pub fn special(conn: &mut Conn, step: &Step) -> Outcome {
         },
         Step::Count => count(conn),
         Step::Multi(commands) => multi(conn, commands),
+        Step::Eval(commands) => conn.try_call(&eval_args(commands)).into(),
         Step::Expiring(args) => {
             let reply = conn.try_call(args);
             std::thread::sleep(Duration::from_millis(EXPIRING_MS));
             reply.into()
         }
     }
+}
+
+/// Calls one command after the other. Each stands in ARGV behind the number of its words.
+const CALL_EACH: &str = "local out, at = {}, 1 \
+    while at <= #ARGV do \
+        local words = {} \
+        for i = 1, ARGV[at] do words[i] = ARGV[at + i] end \
+        out[#out + 1] = redis.pcall(unpack(words)) \
+        at = at + #words + 1 \
+    end \
+    return out";
+
+fn eval_args(commands: &[Args]) -> Args {
+    let mut args = vec![b"EVAL".to_vec(), CALL_EACH.into(), b"0".to_vec()];
+    for command in commands {
+        args.push(command.len().to_string().into_bytes());
+        args.extend_from_slice(command);
+    }
+    args
 }
 
 fn multi(conn: &mut Conn, commands: &[Args]) -> Outcome {

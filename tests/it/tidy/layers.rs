@@ -8,7 +8,14 @@ const LAYERS: &[&str] = &["server", "dispatch", "commands", "types", "keyspace",
 /// The one thing that points up: the vocabulary that a command is written in. It holds no locks and commits nothing.
 const VOCABULARY: &[(&str, &[&str])] = &[(
     "commands",
-    &["dispatch::spec", "dispatch::args", "dispatch::session", "dispatch::registry", "dispatch::caller"],
+    &[
+        "dispatch::spec",
+        "dispatch::args",
+        "dispatch::session",
+        "dispatch::registry",
+        "dispatch::caller",
+        "dispatch::script",
+    ],
 )];
 
 /// Words that a folder's code never holds, and why.

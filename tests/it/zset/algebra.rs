@@ -1,6 +1,6 @@
 //! Unions, intersections and differences of sorted sets.
 
-use crate::check::{check, check3};
+use crate::check::{check, check3, tarn_only, tarn_only3};
 
 #[test]
 fn arity() {
@@ -144,4 +144,18 @@ fn options() {
     check("ZUNIONSTORE d 1 a WITHSCORES", "-ERR syntax error");
     check("ZDIFFSTORE d 1 a WITHSCORES", "-ERR syntax error");
     check("ZUNIONSTORE d 1 a AGGREGATE MIN AGGREGATE MAX", ":0");
+}
+
+/// Redis 8.8.
+#[test]
+fn inputs_are_counted() {
+    tarn_only3(
+        "ZADD a 1 x 2 y | ZADD b 10 y 20 z | SADD s y | ZUNION 3 a b s AGGREGATE COUNT WITHSCORES | ZINTER 3 a b s aggregate count withscores | ZUNION 2 a b WEIGHTS 2 0.5 AGGREGATE COUNT WITHSCORES",
+        r#":2 | :2 | :1 | ["x" "1" "z" "1" "y" "3"] | ["y" "3"] | ["z" "0.5" "x" "2" "y" "2.5"]"#,
+        r#":2 | :2 | :1 | [["x" ,1] ["z" ,1] ["y" ,3]] | [["y" ,3]] | [["z" ,0.5] ["x" ,2] ["y" ,2.5]]"#,
+    );
+    tarn_only(
+        "ZADD a inf x 2 y | ZADD b -inf x 20 z | ZUNIONSTORE d 2 a b AGGREGATE COUNT | ZRANGE d 0 -1 | ZINTERSTORE d 2 a b AGGREGATE COUNT | ZCOUNT d 2 2 | ZDIFF 2 a b AGGREGATE COUNT",
+        r#":2 | :2 | :3 | ["y" "z" "x"] | :1 | :1 | -ERR syntax error"#,
+    );
 }

@@ -318,3 +318,12 @@ fn zrank_with_score() {
         "+OK | -WRONGTYPE Operation against a key holding the wrong kind of value",
     );
 }
+
+/// Valkey 8.0.
+#[test]
+fn scores_are_left_out_of_scans() {
+    tarn_only(
+        "ZADD z 1 a 2 b | ZSCAN z 0 NOSCORES | ZSCAN z 0 COUNT 10 noscores MATCH a | ZSCAN z 0 NOVALUES | ZSCAN none 0 NOSCORES | SADD s a | SSCAN s 0 NOSCORES",
+        r#":2 | ["0" ~["a" "b"]] | ["0" ["a"]] | -ERR syntax error | ["0" []] | :1 | -ERR syntax error"#,
+    );
+}

@@ -23,6 +23,7 @@ pub struct Suite {
 const SUITES: &[Suite] = &[
     Suite { name: "throughput", run: throughput::strings },
     Suite { name: "collections", run: throughput::collections },
+    Suite { name: "units", run: throughput::units },
     Suite { name: "idle-connections", run: idle::run },
     Suite { name: "cold", run: cold::run },
     Suite { name: "recovery", run: recovery::run },

@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::load;
 use crate::report::{Check, Table};
 use crate::server::Server;
-use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, Workload};
+use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, UNITS, Workload};
 
 /// A run of redis-benchmark that takes longer than this is an error.
 const RUN_LIMIT: Duration = Duration::from_secs(300);
@@ -76,6 +76,11 @@ pub fn strings(args: &Args) -> Result<Vec<Check>> {
 /// Hashes, sets, lists and sorted sets, one hot key and many.
 pub fn collections(args: &Args) -> Result<Vec<Check>> {
     compare(args, COLLECTIONS)
+}
+
+/// Scripts and functions.
+pub fn units(args: &Args) -> Result<Vec<Check>> {
+    compare(args, UNITS)
 }
 
 fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
@@ -194,12 +199,16 @@ pub fn settle(servers: &[&Server]) -> Result<()> {
 
 /// Whether what is there before a workload is there after it, and need not be put there again.
 fn lasts(workload: &Workload) -> bool {
-    workload.fresh.is_empty() && !matches!(workload.setup, Setup::Elements { .. })
+    workload.fresh.is_empty() && !matches!(workload.setup, Setup::Elements { .. } | Setup::Group { .. })
 }
 
 /// For how many rounds elements last that are taken out at random; None where none is.
 fn lasts_for(workload: &Workload, requests: u64) -> Option<u32> {
-    let Setup::Elements { keys, .. } = workload.setup else { return None };
+    let keys = match workload.setup {
+        Setup::Elements { keys, .. } => keys,
+        Setup::Group { .. } => return Some(1),
+        _ => return None,
+    };
     // A key may lose more than others: while a quarter is gone of all, hardly any has lost everything.
     let spare = keys * elements_of_each(keys, requests) / 4;
     Some(u32::try_from(spare / requests.max(1)).unwrap_or(u32::MAX).max(1))
@@ -215,10 +224,22 @@ fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
     match workload.setup {
         Setup::Nothing => Ok(()),
         Setup::Strings(bytes) => load::fill(&mut client, workload.keyspace, 0, bytes),
+        Setup::Scripts(commands) => {
+            for words in commands {
+                client.call(&words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>())?;
+            }
+            load::fill(&mut client, workload.keyspace, 0, 3)
+        }
         Setup::Each(template) => load::repeat(&mut client, template, workload.keyspace),
         Setup::Elements { template, keys } => {
             let each = elements_of_each(keys, requests);
             (0..each / load::ELEMENTS).try_for_each(|_| load::repeat(&mut client, template, keys))
+        }
+        Setup::Group { key, create, each, last } => {
+            client.call(&[b"DEL", key.as_bytes()])?;
+            load::repeat(&mut client, create, 1)?;
+            load::repeat(&mut client, each, requests.max(workload.keyspace))?;
+            if last.is_empty() { Ok(()) } else { load::repeat(&mut client, last, 1) }
         }
     }
 }

@@ -9,12 +9,21 @@ pub enum Setup {
     Nothing,
     /// Every key of the keyspace holds a value of this many bytes.
     Strings(usize),
+    /// As `Strings(3)`, and these commands, word by word.
+    Scripts(&'static [&'static [&'static str]]),
     /// This command for every number of the keyspace. `{elements}` becomes twenty elements.
     Each(&'static str),
     /// This command for so many keys, before each run and as often as gives every request an element.
     Elements {
         template: &'static str,
         keys: u64,
+    },
+    /// Before each run: the key is deleted, one command, another one for every request, and one more if there is any.
+    Group {
+        key: &'static str,
+        create: &'static str,
+        each: &'static str,
+        last: &'static str,
     },
 }
 
@@ -67,6 +76,38 @@ pub const STRINGS: &[Workload] = &[
     },
 ];
 
+const GET_SCRIPT: &str = "return redis.call('get', KEYS[1])";
+const FIVE_CALLS: &str = "local v = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], v) redis.call('incr', KEYS[2]) redis.call('expire', KEYS[2], 100) return redis.call('get', KEYS[2])";
+const FUNCTION: &str =
+    "#!lua name=bench\nredis.register_function('get', function(keys) return redis.call('get', keys[1]) end)";
+const UNIT: Workload = Workload {
+    setup: Setup::Scripts(&[
+        &["SCRIPT", "LOAD", GET_SCRIPT],
+        &["SCRIPT", "LOAD", FIVE_CALLS],
+        &["FUNCTION", "LOAD", "REPLACE", FUNCTION],
+    ]),
+    targets: Some((1.0, 1.2)),
+    cpu_target: false,
+    cost: 4,
+    ..READ
+};
+
+/// Scripts and functions, by the SHA-1 of the texts above.
+pub const UNITS: &[Workload] = &[
+    Workload {
+        name: "EVALSHA, one GET",
+        command: "EVALSHA 4e6d8fc8bb01276962cce5371fa795a7763657ae 1 key:__rand_int__",
+        ..UNIT
+    },
+    Workload {
+        name: "EVALSHA, five calls",
+        command: "EVALSHA 030478163a76f2a713585101f2526491b04b70ca 2 key:__rand_int__ counter:__rand_int__",
+        cost: 8,
+        ..UNIT
+    },
+    Workload { name: "FCALL, one GET", command: "FCALL get 1 key:__rand_int__", ..UNIT },
+];
+
 const ELEMENT: Workload = Workload { targets: Some((1.0, 1.0)), cpu_target: false, ..WRITE };
 
 pub const COLLECTIONS: &[Workload] = &[
@@ -114,6 +155,35 @@ pub const COLLECTIONS: &[Workload] = &[
         name: "SPOP",
         setup: Setup::Elements { template: "SADD pops:__rand_int__ {elements}", keys: KEYSPACE },
         command: "SPOP pops:__rand_int__",
+        ..ELEMENT
+    },
+    Workload {
+        name: "GEOSEARCH one key",
+        fresh: "geo",
+        setup: Setup::Each("GEOADD geo __rand_int__e-3 __rand_int__e-4 place:__rand_int__"),
+        command: "GEOSEARCH geo FROMMEMBER place:__rand_int__ BYRADIUS 500 m",
+        cost: 4,
+        ..ELEMENT
+    },
+    Workload {
+        name: "GEOSEARCH",
+        setup: Setup::Each("GEOADD geo:__rand_int__ 13.1 38.1 a 13.2 38.2 b 13.3 38.3 c 14 39 d 15 40 e"),
+        command: "GEOSEARCH geo:__rand_int__ FROMLONLAT 13.2 38.2 BYRADIUS 50 km",
+        cost: 3,
+        ..ELEMENT
+    },
+    Workload { name: "PFADD one key", fresh: "hll", command: "PFADD hll element:__rand_int__", ..ELEMENT },
+    Workload { name: "PFADD", command: "PFADD hll:__rand_int__ element", ..ELEMENT },
+    Workload {
+        name: "PFCOUNT one key",
+        setup: Setup::Each("PFADD hll element:__rand_int__"),
+        command: "PFCOUNT hll",
+        ..ELEMENT
+    },
+    Workload {
+        name: "PFCOUNT",
+        setup: Setup::Each("PFADD hll:__rand_int__ a b c"),
+        command: "PFCOUNT hll:__rand_int__",
         ..ELEMENT
     },
     Workload { name: "LPUSH one key", fresh: "list", command: "LPUSH list {value:3}", ..ELEMENT },
@@ -174,6 +244,41 @@ pub const COLLECTIONS: &[Workload] = &[
         name: "ZRANGEBYSCORE",
         setup: Setup::Each("ZADD scores:__rand_int__ 1 a 2 b 3 c 4 d 5 e 6 f 7 g 8 h 9 i 10 j"),
         command: "ZRANGEBYSCORE scores:__rand_int__ 0 5",
+        cost: 2,
+        ..ELEMENT
+    },
+    Workload { name: "XADD one key", fresh: "stream", command: "XADD stream * field {value:3}", ..ELEMENT },
+    Workload { name: "XADD", command: "XADD stream:__rand_int__ * field {value:3}", ..ELEMENT },
+    Workload {
+        name: "XRANGE_100 one key",
+        fresh: "entries",
+        setup: Setup::Each("XADD entries * field __rand_int__"),
+        command: "XRANGE entries - + COUNT 100",
+        keyspace: 1_000,
+        cost: 10,
+        ..ELEMENT
+    },
+    Workload {
+        name: "XREADGROUP one key",
+        setup: Setup::Group {
+            key: "tasks",
+            create: "XGROUP CREATE tasks workers 0 MKSTREAM",
+            each: "XADD tasks * field value",
+            last: "",
+        },
+        command: "XREADGROUP GROUP workers worker COUNT 1 STREAMS tasks >",
+        cost: 3,
+        ..ELEMENT
+    },
+    Workload {
+        name: "XACK one key",
+        setup: Setup::Group {
+            key: "tasks",
+            create: "XGROUP CREATE tasks workers 0 MKSTREAM",
+            each: "XADD tasks 1-__rand_int__ field value",
+            last: "XREADGROUP GROUP workers worker STREAMS tasks >",
+        },
+        command: "XACK tasks workers 1-__rand_int__",
         cost: 2,
         ..ELEMENT
     },

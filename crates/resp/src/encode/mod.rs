@@ -112,6 +112,21 @@ pub fn double(out: &mut Vec<u8>, protocol: Protocol, value: f64) {
     }
 }
 
+/// As [`double()`] for a finite number, spelt without an exponent: up to 17 digits behind the point.
+pub fn decimal(out: &mut Vec<u8>, protocol: Protocol, value: f64) {
+    let long = format!("{value:.17}");
+    let text = long.trim_end_matches('0').trim_end_matches('.');
+    spelt(out, protocol, if text == "-0" { b"0" } else { text.as_bytes() });
+}
+
+/// As [`double()`] for a number that is spelt already.
+pub fn spelt(out: &mut Vec<u8>, protocol: Protocol, text: &[u8]) {
+    match protocol {
+        Protocol::Resp2 => bulk(out, text),
+        Protocol::Resp3 => line(out, b',', text),
+    }
+}
+
 /// `(123`, in RESP2 a string. `digits` is a decimal integer of any size.
 pub fn big_number(out: &mut Vec<u8>, protocol: Protocol, digits: &str) {
     match protocol {

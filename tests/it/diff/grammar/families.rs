@@ -122,7 +122,7 @@ pub const CONNECTION: Family = Family {
         (2, "CLIENT NO-EVICT {on_off}"),
         (2, "CLIENT REPLY {word}"),
         (2, "CLIENT KILL ID {number}"),
-        (1, "CLIENT KILL {word} {word}"),
+        (1, "CLIENT KILL {odd_word} {word}"),
         (2, "CLIENT LIST ID 999999999"),
         (2, "CLIENT LIST TYPE {client_type}"),
         (1, "CLIENT UNPAUSE"),

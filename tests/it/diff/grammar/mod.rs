@@ -6,20 +6,26 @@
 //! sizes at which storage changes its form.
 
 mod families;
+mod geo;
 mod hash;
+mod hyperloglog;
 mod list;
 mod set;
 mod sort;
+mod stream;
 mod values;
 mod zset;
 
 use super::play::{Args, Script, Step};
 use crate::rng::Rng;
 pub use families::{BITS, CONNECTION, KEYS, STRING};
+pub use geo::GEO;
 pub use hash::HASH;
+pub use hyperloglog::HYPERLOGLOG;
 pub use list::LIST;
 pub use set::SET;
 pub use sort::SORT;
+pub use stream::STREAM;
 use values::*;
 pub use zset::ZSET;
 
@@ -48,12 +54,14 @@ fn no_holes(_: &mut Rng, _: &str) -> Option<Filling> {
     None
 }
 
-pub const ALL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &SORT, &KEYS, &CONNECTION, &ZSET];
+pub const ALL: &[&Family] =
+    &[&STRING, &BITS, &HASH, &LIST, &SET, &SORT, &STREAM, &KEYS, &CONNECTION, &ZSET, &HYPERLOGLOG, &GEO];
 /// Those that may meet in one script: not SORT, see there.
-pub const MIXED: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &CONNECTION, &ZSET];
+pub const MIXED: &[&Family] =
+    &[&STRING, &BITS, &HASH, &LIST, &SET, &STREAM, &KEYS, &CONNECTION, &ZSET, &HYPERLOGLOG, &GEO];
 
 /// Those whose commands are told of.
-pub const EVENTFUL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &ZSET];
+pub const EVENTFUL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &ZSET, &HYPERLOGLOG, &GEO];
 
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
@@ -80,6 +88,9 @@ const STAYING: &[&[u8]] = &[
     b"INCR",
     b"INCRBY",
     b"DECR",
+    b"XADD",
+    b"XACK",
+    b"XDEL",
     b"APPEND",
     b"SETNX",
     b"EXPIRE",
@@ -88,12 +99,27 @@ const STAYING: &[&[u8]] = &[
 ];
 /// Not these: what is still right of them may answer with what differs from server to server.
 const KEPT_WHOLE: &[&[u8]] = &[
-    b"SCAN", b"HSCAN", b"SSCAN", b"SPOP", b"SORT", b"SORT_RO", b"ZSCAN", b"CLIENT", b"CONFIG", b"SLOWLOG",
-    b"MEMORY", b"LATENCY", b"COMMAND",
+    b"SCAN",
+    b"HSCAN",
+    b"SSCAN",
+    b"SPOP",
+    b"SORT",
+    b"SORT_RO",
+    b"ZSCAN",
+    b"CLIENT",
+    b"CONFIG",
+    b"SLOWLOG",
+    b"MEMORY",
+    b"LATENCY",
+    b"COMMAND",
+    b"XREAD",
+    b"XREADGROUP",
+    b"XSETID",
 ];
 
 pub fn is_kept_whole(args: &Args) -> bool {
-    KEPT_WHOLE.contains(&args[0].as_slice())
+    // Of a HyperLogLog that was cut off Redis reads more than there is.
+    KEPT_WHOLE.contains(&args[0].as_slice()) || args.iter().any(|arg| arg.starts_with(b"HYLL"))
 }
 
 pub fn script(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
@@ -112,12 +138,27 @@ pub fn script(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
 
 /// As [`script`], with runs of commands in transactions.
 pub fn transactions(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
+    runs_of(rng, families, steps, Step::Multi, may_be_queued)
+}
+
+/// As [`script`], with runs of commands in Lua scripts.
+pub fn evals(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
+    runs_of(rng, families, steps, Step::Eval, may_be_called)
+}
+
+fn runs_of(
+    rng: &mut Rng,
+    families: &[&Family],
+    steps: usize,
+    run: fn(Vec<Args>) -> Step,
+    may_be_in: fn(&Args) -> bool,
+) -> Script {
     let Script { steps, groups } = script(rng, families, steps);
     let mut grouped = Vec::new();
     let mut steps = steps.into_iter().peekable();
     while let Some(step) = steps.next() {
         let args = match step {
-            Step::Command(args) if may_be_queued(&args) => args,
+            Step::Command(args) if may_be_in(&args) => args,
             step => {
                 grouped.push(step);
                 continue;
@@ -127,7 +168,7 @@ pub fn transactions(rng: &mut Rng, families: &[&Family], steps: usize) -> Script
         let most = rng.below(12);
         while commands.len() < most
             && let Some(Step::Command(args)) =
-                steps.next_if(|step| matches!(step, Step::Command(args) if may_be_queued(args)))
+                steps.next_if(|step| matches!(step, Step::Command(args) if may_be_in(args)))
         {
             commands.push(args);
         }
@@ -135,7 +176,7 @@ pub fn transactions(rng: &mut Rng, families: &[&Family], steps: usize) -> Script
             Some(args) if commands.is_empty() => grouped.push(Step::Command(args)),
             last => {
                 commands.extend(last);
-                grouped.push(Step::Multi(commands));
+                grouped.push(run(commands));
             }
         }
     }
@@ -148,6 +189,13 @@ fn may_be_queued(args: &Args) -> bool {
     // What Redis has queued refers to the value, and is counted.
     let counts_references = args.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"REFCOUNT"));
     !has_new_option(b"ZRANK") && !has_new_option(b"ZREVRANK") && !counts_references
+}
+
+/// Not what only one of the servers lets scripts call, and no reply that is of one protocol only.
+fn may_be_called(args: &Args) -> bool {
+    const NOT_ALIKE: &[&[u8]] =
+        &[b"SELECT", b"RESET", b"HELLO", b"CLIENT", b"CONFIG", b"SLOWLOG", b"LATENCY", b"MEMORY"];
+    !NOT_ALIKE.iter().any(|name| args[0].eq_ignore_ascii_case(name)) && may_be_queued(args)
 }
 
 /// Some more commands on the key of the last one.

@@ -202,7 +202,7 @@ const OPTIONS: &[(&str, Weighted)] = &[
             (5, "AGGREGATE SUM"),
             (8, "AGGREGATE MIN"),
             (8, "AGGREGATE MAX"),
-            (1, "AGGREGATE {word}"),
+            (1, "AGGREGATE {odd_word}"),
             (1, "{word}"),
         ],
     ),

@@ -1,0 +1,258 @@
+//! Libraries of functions: FUNCTION LOAD brings them, FCALL calls them. They are kept on record; each machine loads a library
+//! when it first calls a function of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+
+use super::pace::Pace;
+use super::shebang::{self, Flags};
+use super::vm;
+use crate::error::{Error, shown};
+
+#[derive(Debug)]
+pub struct Library {
+    pub name: String,
+    /// As it was sent.
+    pub code: Box<[u8]>,
+    /// By name.
+    pub functions: Vec<Function>,
+}
+
+#[derive(Debug)]
+pub struct Function {
+    pub name: Box<[u8]>,
+    pub description: Option<Box<[u8]>>,
+    pub flags: Flags,
+    pub pace: Pace,
+}
+
+/// A function that was found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub library: Arc<Library>,
+    place: usize,
+}
+
+impl Found {
+    pub fn function(&self) -> Option<&Function> {
+        self.library.functions.get(self.place)
+    }
+}
+
+/// What there is.
+#[derive(Debug, Default)]
+pub struct Functions {
+    known: RwLock<Known>,
+    /// Held by whoever changes them, from looking to the commit and [`Functions::set`].
+    pub changing: Mutex<()>,
+}
+
+/// Libraries that fit together.
+#[derive(Debug, Default, Clone)]
+pub struct Known {
+    libraries: BTreeMap<String, Arc<Library>>,
+    by_name: BTreeMap<Box<[u8]>, Found>,
+}
+
+/// What to do with a library whose name is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfTaken {
+    Refuse,
+    Replace,
+}
+
+impl Library {
+    /// Runs the code, which registers its functions.
+    pub fn load(code: &[u8]) -> Result<Library, Error> {
+        let name = name_of(code)?;
+        let body = shebang::first_line(code).map_or(&[][..], |(_, body)| body);
+        let mut functions = vm::load_library(body)?;
+        if functions.is_empty() {
+            return Err(Error::reply("ERR No functions registered"));
+        }
+        functions.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Library { name, code: code.into(), functions })
+    }
+}
+
+/// The name that the first line gives.
+fn name_of(code: &[u8]) -> Result<String, Error> {
+    let refuse = |words: &str| Err(Error::reply(format!("ERR {words}")));
+    if !code.starts_with(b"#!") {
+        return refuse("Missing library metadata");
+    }
+    let Some((line, _)) = shebang::first_line(code) else { return refuse("Invalid library metadata") };
+    let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let engine = words.next().and_then(|word| word.strip_prefix(b"#!")).unwrap_or_default();
+    let mut name = None;
+    for word in words {
+        let given = word.get(..5).filter(|start| start.eq_ignore_ascii_case(b"name="));
+        let Some(given) = given.and_then(|_| word.get(5..)) else {
+            return refuse(&format!("Invalid metadata value given: {}", shown(word)));
+        };
+        if name.replace(given).is_some() {
+            return refuse("Invalid metadata value, name argument was given multiple times");
+        }
+    }
+    let Some(name) = name else { return refuse("Library name was not given") };
+    let is_fine = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    if name.is_empty() || !name.iter().all(is_fine) {
+        return refuse(
+            "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long",
+        );
+    }
+    if !engine.eq_ignore_ascii_case(b"lua") {
+        return refuse(&format!("Engine '{}' not found", shown(engine)));
+    }
+    Ok(shown(name))
+}
+
+impl Functions {
+    pub fn find(&self, name: &[u8]) -> Option<Found> {
+        self.known.read().by_name.get(name).cloned()
+    }
+
+    pub fn libraries(&self) -> Vec<Arc<Library>> {
+        self.known.read().libraries.values().cloned().collect()
+    }
+
+    /// How many libraries there are, and how many functions.
+    pub fn totals(&self) -> (usize, usize) {
+        let known = self.known.read();
+        (known.libraries.len(), known.by_name.len())
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.known.read().libraries.values().map(|library| library.code.len()).sum()
+    }
+
+    /// What there would be with these libraries, added all or none. `flush`: those that are there go first.
+    pub fn with_added(
+        &self,
+        libraries: &[Arc<Library>],
+        if_taken: IfTaken,
+        flush: bool,
+    ) -> Result<Known, Error> {
+        let mut known = if flush { Known::default() } else { self.known.read().clone() };
+        for library in libraries {
+            let is_taken = known.libraries.contains_key(&library.name);
+            if is_taken && if_taken == IfTaken::Refuse {
+                return Err(Error::reply(format!("ERR Library '{}' already exists", library.name)));
+            }
+            known.remove(&library.name);
+            for (place, function) in library.functions.iter().enumerate() {
+                let found = Found { library: Arc::clone(library), place };
+                if known.by_name.insert(function.name.clone(), found).is_some() {
+                    return Err(Error::reply(format!(
+                        "ERR Function {} already exists",
+                        shown(&function.name)
+                    )));
+                }
+            }
+            known.libraries.insert(library.name.clone(), Arc::clone(library));
+        }
+        Ok(known)
+    }
+
+    /// What there would be without a library; None if there is no such library.
+    pub fn without(&self, name: &str) -> Option<Known> {
+        let mut known = self.known.read().clone();
+        known.remove(name).then_some(known)
+    }
+
+    /// The names of libraries that would go, and the libraries that would come.
+    pub fn difference(&self, after: &Known) -> (Vec<String>, Vec<Arc<Library>>) {
+        let before = self.known.read();
+        let gone = before.libraries.keys().filter(|name| !after.libraries.contains_key(*name)).cloned();
+        let is_new = |library: &&Arc<Library>| {
+            before.libraries.get(&library.name).is_none_or(|old| !Arc::ptr_eq(old, library))
+        };
+        (gone.collect(), after.libraries.values().filter(is_new).cloned().collect())
+    }
+
+    pub fn set(&self, after: Known) {
+        *self.known.write() = after;
+    }
+}
+
+impl Known {
+    fn remove(&mut self, name: &str) -> bool {
+        let Some(library) = self.libraries.remove(name) else { return false };
+        for function in &library.functions {
+            self.by_name.remove(&function.name);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(name: &str, functions: &[&str]) -> Arc<Library> {
+        let code: String = functions
+            .iter()
+            .map(|function| format!("redis.register_function('{function}', function() return 1 end)\n"))
+            .collect();
+        Arc::new(Library::load(format!("#!lua name={name}\n{code}").as_bytes()).unwrap())
+    }
+
+    fn words(code: &str) -> String {
+        Library::load(code.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn functions_belong_to_one_library() {
+        let functions = Functions::default();
+        let add = |library, if_taken| {
+            functions.with_added(&[library], if_taken, false).map(|known| functions.set(known))
+        };
+        add(library("a", &["f", "g"]), IfTaken::Refuse).unwrap();
+        let refused = |library, if_taken| add(library, if_taken).unwrap_err().to_string();
+        assert_eq!(refused(library("a", &["h"]), IfTaken::Refuse), "ERR Library 'a' already exists");
+        assert_eq!(refused(library("b", &["f"]), IfTaken::Replace), "ERR Function f already exists");
+        let after = functions
+            .with_added(&[library("a", &["h"]), library("c", &["i"])], IfTaken::Replace, false)
+            .unwrap();
+        let (gone, come) = functions.difference(&after);
+        assert_eq!((gone.len(), come.len()), (0, 2));
+        functions.set(after);
+        assert!(functions.find(b"f").is_none() && functions.find(b"h").is_some());
+        assert_eq!(functions.totals(), (2, 2));
+        assert!(functions.without("b").is_none());
+        let after = functions.without("a").unwrap();
+        assert_eq!(functions.difference(&after).0, ["a"]);
+        functions.set(after);
+        assert_eq!(functions.totals(), (1, 1));
+    }
+
+    #[test]
+    fn what_is_no_library_is_refused() {
+        for (code, refusal) in [
+            ("return 1", "ERR Missing library metadata"),
+            ("#!lua\nx", "ERR Library name was not given"),
+            ("#!lua name=a b=c\nx", "ERR Invalid metadata value given: b=c"),
+            ("#!py name=ab\nx", "ERR Engine 'py' not found"),
+            ("#!lua name=a name=b\nx", "ERR Invalid metadata value, name argument was given multiple times"),
+            ("#!lua name=ab\nx x", "ERR Error compiling function: user_function:2: '=' expected near 'x'"),
+            ("#!lua name=ab\nreturn 1", "ERR No functions registered"),
+            (
+                "#!lua name=ab\nredis.call('set','a',1)",
+                "ERR Error registering functions: ERR user_function:2: Script attempted to access nonexistent global \
+                 variable 'call'",
+            ),
+            (
+                "#!lua name=ab\nredis.register_function('fx', 1)",
+                "ERR Error registering functions: ERR second argument to redis.register_function must be a function",
+            ),
+            (
+                "#!lua name=ab\nwhile true do end",
+                "ERR Error registering functions: ERR FUNCTION LOAD timeout",
+            ),
+        ] {
+            assert_eq!(words(code), refusal, "{code}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The first line of a script, `#!lua flags=no-writes`, and of a library of functions, `#!lua name=mylib`.
+
+use crate::error::{Error, shown};
+
+/// What a script says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+/// A flag and its word.
+const WORDS: [(Flags, &str); 5] = [
+    (Flags::NO_WRITES, "no-writes"),
+    (Flags::ALLOW_OOM, "allow-oom"),
+    (Flags::ALLOW_STALE, "allow-stale"),
+    (Flags::NO_CLUSTER, "no-cluster"),
+    (Flags::ALLOW_CROSS_SLOT_KEYS, "allow-cross-slot-keys"),
+];
+
+impl Flags {
+    pub const NO_WRITES: Flags = Flags(1);
+    pub const ALLOW_OOM: Flags = Flags(1 << 1);
+    pub const ALLOW_STALE: Flags = Flags(1 << 2);
+    pub const NO_CLUSTER: Flags = Flags(1 << 3);
+    pub const ALLOW_CROSS_SLOT_KEYS: Flags = Flags(1 << 4);
+    /// Of a script without a first line like this: what old scripts were allowed.
+    pub const OLD: Flags = Flags(1 << 5);
+
+    pub fn has(self, flag: Flags) -> bool {
+        self.0 & flag.0 == flag.0
+    }
+
+    pub fn with(self, flag: Flags) -> Flags {
+        Flags(self.0 | flag.0)
+    }
+
+    pub fn find(word: &[u8]) -> Option<Flags> {
+        WORDS.iter().find(|(_, name)| name.as_bytes() == word).map(|(flag, _)| *flag)
+    }
+
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        WORDS.iter().filter(move |(flag, _)| self.has(*flag)).map(|(_, word)| *word)
+    }
+}
+
+/// A script taken apart: what its first line says, and the bytes that are Lua. The line's end stays, so that lines are
+/// counted as in the whole.
+pub fn split(script: &[u8]) -> Result<(Flags, &[u8]), Error> {
+    if !script.starts_with(b"#!") {
+        return Ok((Flags::OLD, script));
+    }
+    let (line, code) = first_line(script).ok_or_else(|| Error::reply("ERR Invalid script shebang"))?;
+    let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let engine = words.next().unwrap_or_default();
+    if engine != b"#!lua" {
+        return Err(Error::reply(format!("ERR Unexpected engine in script shebang: {}", shown(engine))));
+    }
+    let mut flags = Flags::default();
+    for word in words {
+        let Some(named) = word.strip_prefix(b"flags=") else {
+            return Err(Error::reply(format!("ERR Unknown lua shebang option: {}", shown(word))));
+        };
+        let named = (!named.is_empty()).then_some(named);
+        for flag in named.into_iter().flat_map(|named| named.split(|byte| *byte == b',')) {
+            let found = Flags::find(flag).ok_or_else(|| {
+                Error::reply(format!("ERR Unexpected flag in script shebang: {}", shown(flag)))
+            })?;
+            flags = flags.with(found);
+        }
+    }
+    Ok((flags, code))
+}
+
+/// The first line and the rest, which begins with the line's end; None where there is one line only.
+pub fn first_line(script: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = script.iter().position(|byte| *byte == b'\n')?;
+    script.split_at_checked(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_read_and_lines_stay_counted() {
+        assert_eq!(split(b"return 1").unwrap(), (Flags::OLD, &b"return 1"[..]));
+        assert_eq!(split(b"#!lua flags=\n1").unwrap().0, Flags::default());
+        let (flags, code) = split(b"#!lua flags=no-writes,allow-oom\nreturn 1").unwrap();
+        assert_eq!(code, b"\nreturn 1");
+        assert_eq!(flags.words().collect::<Vec<_>>(), ["no-writes", "allow-oom"]);
+        for (script, words) in [
+            (&b"#!lua flags=bad\n1"[..], "ERR Unexpected flag in script shebang: bad"),
+            (b"#!python\n1", "ERR Unexpected engine in script shebang: #!python"),
+            (b"#!lua", "ERR Invalid script shebang"),
+            (b"#!lua flags=no-writes,\n1", "ERR Unexpected flag in script shebang: "),
+            (b"#!lua name=x\n1", "ERR Unknown lua shebang option: name=x"),
+        ] {
+            assert_eq!(split(script).unwrap_err().to_string(), words);
+        }
+    }
+}

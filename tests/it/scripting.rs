@@ -1,0 +1,263 @@
+//! EVAL and its kin, SCRIPT.
+
+mod answers;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use crate::check::{check, check3, tarn_only, tarn_only3};
+use crate::harness::{ENGINES, Options, Program, Server};
+use crate::value::{Value, quote};
+
+#[test]
+fn scripts_answer_as_in_redis() {
+    for (script, resp2, resp3) in answers::ALIKE {
+        let line = format!("SET str x | SET k v | EVAL {} 0", quote(script.as_bytes()));
+        check3(&line, &format!("+OK | +OK | {resp2}"), &format!("+OK | +OK | {resp3}"));
+    }
+    for (script, resp2, resp3) in answers::NEWER {
+        let line = format!("SET str x | SET k v | EVAL {} 0", quote(script.as_bytes()));
+        tarn_only3(&line, &format!("+OK | +OK | {resp2}"), &format!("+OK | +OK | {resp3}"));
+    }
+}
+
+#[test]
+fn keys_and_arguments_are_tables() {
+    check(r#"EVAL "return {KEYS[1],KEYS[2],ARGV[1],#KEYS,#ARGV}" 2 a b c d"#, r#"["a" "b" "c" :2 :2]"#);
+    check(r#"EVAL "return {#KEYS,#ARGV,ARGV[1]}" 0 """#, r#"[:0 :1 ""]"#);
+    check(r#"EVAL "return ARGV[1]" 0 "\x00\xff\r\n""#, r#""\x00\xff\r\n""#);
+    check(
+        "EVAL \"return 1\" | EVAL \"return 1\" x | EVAL \"return 1\" -1 | EVAL \"return 1\" 3 a | EVALSHA abc | EVALSHA abc 0",
+        "-ERR wrong number of arguments for 'eval' command | -ERR value is not an integer or out of range | \
+         -ERR Number of keys can't be negative | -ERR Number of keys can't be greater than number of args | \
+         -ERR wrong number of arguments for 'evalsha' command | -NOSCRIPT No matching script. Please use EVAL.",
+    );
+}
+
+#[test]
+fn scripts_are_known_by_their_sha() {
+    const SHA: &str = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+    check(
+        &format!(
+            "SCRIPT FLUSH | EVALSHA {SHA} 0 | EVAL \"return 1\" 0 | EVALSHA {SHA} 0 | SCRIPT EXISTS {SHA} x | \
+             SCRIPT FLUSH SYNC | SCRIPT EXISTS {SHA} | SCRIPT LOAD \"return 1\" | EVALSHA {} 0 | EVALSHA_RO {SHA} 0",
+            SHA.to_uppercase()
+        ),
+        &format!(
+            "+OK | -NOSCRIPT No matching script. Please use EVAL. | :1 | :1 | [:1 :0] | +OK | [:0] | \"{SHA}\" | :1 | :1"
+        ),
+    );
+    check(
+        "SCRIPT LOAD \"return 1 +\" | SCRIPT FLUSH BAD | SCRIPT FLUSH SYNC x | SCRIPT KILL | SCRIPT NOSUCH | SCRIPT LOAD | SCRIPT EXISTS",
+        "-ERR Error compiling script (new function): user_script:1: unexpected symbol near '<eof>' | \
+         -ERR SCRIPT FLUSH only support SYNC|ASYNC option | -ERR SCRIPT FLUSH only support SYNC|ASYNC option | \
+         -NOTBUSY No scripts in execution right now. | -ERR unknown subcommand 'NOSUCH'. Try SCRIPT HELP. | \
+         -ERR wrong number of arguments for 'script|load' command | -ERR wrong number of arguments for 'script|exists' command",
+    );
+    tarn_only(
+        &format!(
+            "SCRIPT LOAD \"return 1\" | SCRIPT SHOW {SHA} | SCRIPT SHOW x | SCRIPT DEBUG YES | SCRIPT HELP"
+        ),
+        &format!(
+            "\"{SHA}\" | \"return 1\" | -NOSCRIPT No matching script. | -ERR SCRIPT DEBUG is not supported | ..."
+        ),
+    );
+}
+
+#[test]
+fn read_only_scripts_do_not_write() {
+    check(
+        "EVAL_RO \"return redis.call('set',KEYS[1],1)\" 1 k | EXISTS k | SET k 5 | EVAL_RO \"return redis.call('get',KEYS[1])\" 1 k",
+        "-ERR Write commands are not allowed from read-only scripts. script: ..., on @user_script:1. | :0 | +OK | \"5\"",
+    );
+    check(
+        "EVAL \"#!lua flags=no-writes\\nreturn redis.call('set','a',1)\" 0 | EVAL \"#!lua\\nreturn redis.call('set','a',1)\" 0 | EVAL_RO \"#!lua\\nreturn 1\" 0",
+        "-ERR Write commands are not allowed from read-only scripts. script: 36dfcf40eac5d9221c568698818560e04c0903bd, on @user_script:2. | +OK | \
+         -ERR Can not execute a script with write flag using *_ro command.",
+    );
+    check(
+        "EVAL \"#!lua\" 0 | EVAL \"#!lua flags=bad\\nreturn 1\" 0 | EVAL \"#!py\\nreturn 1\" 0 | EVAL \"#!lua name=x\\nreturn 1\" 0 | EVAL \"#!lua flags=no-writes,allow-oom\\nreturn 2\" 0",
+        "-ERR Invalid script shebang | -ERR Unexpected flag in script shebang: bad | -ERR Unexpected engine in script shebang: #!py | \
+         -ERR Unknown lua shebang option: name=x | :2",
+    );
+}
+
+#[test]
+fn what_a_script_wrote_before_it_failed_stays() {
+    check("EVAL \"redis.call('set','a',1) error('x')\" 0 | GET a", "-ERR user_script:1: x ... | \"1\"");
+    check(
+        "EVAL \"redis.call('set','a',1) redis.pcall('lpush','a',1) redis.call('incr','a') return redis.call('get','a')\" 0",
+        "\"2\"",
+    );
+}
+
+#[test]
+fn scripts_in_transactions_and_watched_keys() {
+    check(
+        "MULTI | EVAL \"return redis.call('incr','n')\" 0 | INCR n | EVAL \"return redis.call('get','n')\" 0 | EVAL \"error('x')\" 0 | EXEC",
+        "+OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | [:1 :2 \"2\" -\"ERR user_script:1: x ...\"]",
+    );
+    check(
+        "WATCH k | @b EVAL \"redis.call('set',KEYS[1],1)\" 1 k | MULTI | GET k | EXEC",
+        "+OK | nil | +OK | +QUEUED | nil[]",
+    );
+    check(
+        "WATCH k | @b EVAL \"return redis.call('get',KEYS[1])\" 1 k | MULTI | GET k | EXEC",
+        "+OK | nil | +OK | +QUEUED | [nil]",
+    );
+}
+
+#[test]
+fn a_script_chooses_a_database_for_itself_only() {
+    check(
+        "EVAL \"redis.call('select',1) redis.call('set','k','x') return redis.call('get','k')\" 0 | GET k | SELECT 1 | GET k",
+        "\"x\" | nil | +OK | \"x\"",
+    );
+}
+
+#[test]
+fn who_waits_is_served_behind_the_script() {
+    check(
+        "@b BLPOP l 0 | EVAL \"redis.call('rpush','l','a','b') return redis.call('llen','l')\" 0 | @b !recv | LRANGE l 0 -1",
+        "none | :2 | [\"l\" \"a\"] | [\"b\"]",
+    );
+}
+
+#[test]
+fn streams_in_scripts() {
+    check(
+        "EVAL \"redis.call('xgroup','create','s','g','$','mkstream') redis.call('xadd','s','1-1','f','v') \
+         return redis.call('xreadgroup','group','g','c','block',0,'streams','s','>')\" 0 | \
+         EVAL \"return redis.call('xreadgroup','group','g','d','block',0,'streams','s','>')\" 0 | XINFO CONSUMERS s g",
+        "[[\"s\" [[\"1-1\" [\"f\" \"v\"]]]]] | ... | ...",
+    );
+}
+
+#[test]
+fn messages_of_a_script_are_heard_once_it_is_committed() {
+    check3(
+        "@b SUBSCRIBE c | EVAL \"redis.call('set','k',1) return redis.call('publish','c','m')\" 0 | @b !recv",
+        "[\"subscribe\" \"c\" :1] | :1 | [\"message\" \"c\" \"m\"]",
+        ">[\"subscribe\" \"c\" :1] | :1 | >[\"message\" \"c\" \"m\"]",
+    );
+}
+
+/// Money moves between accounts that no script declares: the sum is the same at every moment.
+#[test]
+fn keys_that_nobody_declared_are_as_atomic() {
+    const ACCOUNTS: usize = 8;
+    const MOVES: usize = 400;
+    const MOVE: &str = "local from, to = 'a' .. ARGV[1], 'a' .. ARGV[2] \
+        redis.call('decr', from) redis.call('incr', to) return 1";
+    const SUM: &str =
+        "local sum = 0 for i = 0, 7 do sum = sum + (redis.call('get', 'a' .. i) or 0) end return sum";
+    for program in ENGINES {
+        let server = Server::start(Options::new(program));
+        let eval = |conn: &mut crate::conn::Conn, script: &str, args: &[String]| {
+            let mut words = vec!["EVAL".to_owned(), script.to_owned(), "0".to_owned()];
+            words.extend_from_slice(args);
+            conn.call(&words.into_iter().map(String::into_bytes).collect::<Vec<_>>())
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let server = &server;
+                scope.spawn(move || {
+                    let mut conn = server.conn();
+                    for step in 0..MOVES {
+                        let (from, to) = ((thread * 3 + step) % ACCOUNTS, (thread + step * 5) % ACCOUNTS);
+                        let moved = eval(&mut conn, MOVE, &[from.to_string(), to.to_string()]);
+                        assert_eq!(moved, Value::Int(1), "{}", program.name());
+                        assert_eq!(eval(&mut conn, SUM, &[]), Value::Int(0), "{}", program.name());
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// A script that never ends costs one worker, and those who want its keys an answer.
+#[test]
+fn a_script_that_never_ends_can_be_stopped() {
+    for program in ENGINES {
+        let server = Server::start(Options::new(program).with("busy-reply-threshold", "50"));
+        let mut runner = server.conn();
+        let words = |line: &str| crate::check::split_words(line);
+        runner.send(&words(
+            "EVAL \"redis.call('set',KEYS[1],1) redis.call('set','other',1) while true do pcall(function() while true do end end) end\" 1 k",
+        ));
+        let mut conn = server.conn();
+        assert_eq!(conn.call(&words("SET free 1")), Value::Simple(b"OK".to_vec()));
+        let busy = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+        loop {
+            match conn.call(&words("GET k")) {
+                Value::Error(error) => break assert_eq!(error, busy.as_bytes()),
+                other => assert_eq!(other, Value::NilBulk),
+            }
+        }
+        assert_eq!(conn.call(&words("GET free")), Value::bulk("1"));
+        assert_eq!(conn.call(&words("SCRIPT KILL")), Value::Simple(b"OK".to_vec()));
+        let Value::Error(killed) = runner.recv() else { panic!("a killed script answers with an error") };
+        assert!(killed.starts_with(b"ERR Script killed by user with SCRIPT KILL... script: "));
+        assert_eq!(
+            conn.call(&words("MGET k other free")).to_string(),
+            "[nil nil \"1\"]",
+            "{}",
+            program.name()
+        );
+    }
+}
+
+#[test]
+fn a_script_has_limits() {
+    tarn_only(
+        "EVAL \"return #string.rep('x', 300 * 1024 * 1024)\" 0 | EVAL \"local t = {} for i = 1, 1e9 do t[i] = i end\" 0 | EVAL \"return 1\" 0",
+        "-ERR not enough memory | -ERR not enough memory | :1",
+    );
+    tarn_only(
+        "EVAL \"for i = 1, 1000001 do redis.call('incr', 'n') end\" 0 | GET n",
+        "-ERR the script changes more than 1000000 rows | nil",
+    );
+    check("EVAL \"return redis.call('echo', string.rep('x', 1000000)) == string.rep('x', 1000000)\" 0", ":1");
+}
+
+#[test]
+fn a_result_may_be_nested_deeply_but_not_for_ever() {
+    for program in ENGINES {
+        let server = Server::start(Options::new(program));
+        // Read as bytes: what reads replies would have to be nested as deeply.
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("the server accepts");
+        let script = crate::check::split_words("EVAL \"local t = {} t[1] = t return t\" 0");
+        stream.write_all(&crate::conn::encode(&script)).expect("the server reads");
+        let expected = ["*1\r\n".repeat(7_995), "-ERR reached lua stack limit\r\n".to_owned()].concat();
+        let mut reply = vec![0; expected.len()];
+        stream.read_exact(&mut reply).expect("a reply");
+        assert!(reply == expected.as_bytes(), "{}", program.name());
+    }
+}
+
+#[test]
+fn all_of_a_script_or_nothing_survives_a_crash() {
+    const SCRIPT: &str = "redis.call('set', 'a', ARGV[1]) redis.call('set', 'b', ARGV[1]) \
+        redis.call('hset', 'c', 'f', ARGV[1]) return redis.call('rpush', 'l', ARGV[1])";
+    let mut server = Server::start(Options::new(Program::Rocksdb).with("appendfsync", "everysec"));
+    for round in 0..5 {
+        let mut conn = server.conn();
+        (0..200).for_each(|n| conn.send(&["EVAL", SCRIPT, "0", &format!("{round}-{n}")]));
+        // Some are answered, and then it dies in the middle of the others.
+        let answered = 20 + round * 30;
+        (0..answered).for_each(|_| assert!(matches!(conn.recv(), Value::Int(_))));
+        server.kill();
+        server.restart();
+        let mut conn = server.conn();
+        let values = [
+            conn.call(&["GET", "a"]),
+            conn.call(&["GET", "b"]),
+            conn.call(&["HGET", "c", "f"]),
+            conn.call(&["LINDEX", "l", "-1"]),
+        ];
+        assert!(values.iter().all(|value| *value == values[0]), "{values:?}");
+        let Value::Bulk(last) = &values[0] else { panic!("{values:?}") };
+        let last: usize = std::str::from_utf8(last).unwrap().split('-').nth(1).unwrap().parse().unwrap();
+        assert!(last + 1 >= answered, "what was answered is there: {last}");
+    }
+}
