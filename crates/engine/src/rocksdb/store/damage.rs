@@ -20,6 +20,9 @@ use crate::{Range, Result, Space};
 
 /// Files at the top of a space from which on those above a damaged one are put together.
 const FILES_BEFORE_COMPACTION: usize = 8;
+/// Deleted ranges that are remembered because files of theirs were left. Beyond that the oldest is forgotten: its file stays until the
+/// range is deleted again.
+const RANGES_REMEMBERED: usize = 64;
 
 /// What is known to be damaged.
 #[derive(Default)]
@@ -30,6 +33,27 @@ pub struct Damage {
     is_met: AtomicBool,
     /// A compaction found no room on the disk.
     has_no_room: AtomicBool,
+    /// Deleted ranges of which files are left: a compaction had them in its hands when they were to be dropped. If it fails because
+    /// such a file is damaged, no other compaction takes the file away.
+    left: Mutex<Vec<Left>>,
+}
+
+/// A range that was deleted, and the number of the last write that the deletion covers.
+struct Left {
+    space: Space,
+    start: Vec<u8>,
+    end: Vec<u8>,
+    sequence: u64,
+}
+
+impl Left {
+    /// Whether everything in the file is deleted.
+    fn covers(&self, file: &LiveFile) -> bool {
+        let (start, end) = (file.start_key.as_deref(), file.end_key.as_deref());
+        file.largest_seqno <= self.sequence
+            && start.is_some_and(|start| start >= &*self.start)
+            && end.is_some_and(|end| end < &*self.end)
+    }
 }
 
 impl Damage {
@@ -52,6 +76,12 @@ impl Damage {
             files.insert(file.clone(), text.to_owned());
         }
         Some(file)
+    }
+
+    /// As if a compaction had met what is known to be damaged.
+    #[cfg(test)]
+    pub fn meet(&self) {
+        self.is_met.store(true, Ordering::Release);
     }
 
     pub fn count(&self) -> u64 {
@@ -137,6 +167,9 @@ impl Store {
             if aside.insert(space) {
                 self.set_automatic(space, false)?;
             }
+            for file in &damaged {
+                self.drop_if_deleted(space, file, &of_space)?;
+            }
             let above: Vec<&LiveFile> = of_space.into_iter().filter(|file| file.level < top).collect();
             let at_top = above.iter().filter(|file| file.level == 0).count();
             if top >= 2 && at_top >= FILES_BEFORE_COMPACTION {
@@ -145,6 +178,42 @@ impl Store {
                     .compact_files_cf(self.family(space)?, &CompactionOptions::default(), names, top - 1)
                     .map_err(|error| self.error(&error))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Remembers a deleted range if files are left that have nothing else.
+    pub fn note_files_left(&self, space: Space, range: Range<'_>) -> Result<()> {
+        let sequence = self.db.latest_sequence_number();
+        let new = Left { space, start: range.start.to_vec(), end: range.end.to_vec(), sequence };
+        let files = self.db.live_files().map_err(|error| self.error(&error))?;
+        let has_files = |left: &Left| {
+            let name = self.spaces.get(usize::from(left.space.0)).map_or("", |def| def.name);
+            files.iter().any(|file| file.level > 0 && file.column_family_name == name && left.covers(file))
+        };
+        let mut left = self.damage.left.lock();
+        left.push(new);
+        left.retain(has_files);
+        if left.len() > RANGES_REMEMBERED {
+            left.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Drops a damaged file in which everything is deleted, unless a file in its range has something newer.
+    fn drop_if_deleted(&self, space: Space, file: &LiveFile, of_space: &[&LiveFile]) -> Result<()> {
+        let left = self.damage.left.lock();
+        let Some(left) = left.iter().find(|left| left.space == space && left.covers(file)) else {
+            return Ok(());
+        };
+        let (Some(start), Some(end)) = (&file.start_key, &file.end_key) else { return Ok(()) };
+        let is_inside = |other: &&&LiveFile| {
+            other.level > 0 && other.start_key.as_ref() >= Some(start) && other.end_key.as_ref() <= Some(end)
+        };
+        if of_space.iter().filter(is_inside).all(|other| left.covers(other)) {
+            self.db
+                .delete_file_in_range_cf(self.family(space)?, start, end)
+                .map_err(|error| self.error(&error))?;
         }
         Ok(())
     }

@@ -247,7 +247,11 @@ impl Store {
         self.db
             .delete_range_cf_opt(family, range.start, range.end, &self.write)
             .and_then(|()| self.db.flush_cf(family))
-            .map_err(|error| self.error(&error))
+            .map_err(|error| self.error(&error))?;
+        if may_drop_files {
+            self.note_files_left(space, range)?;
+        }
+        Ok(())
     }
 
     pub fn suggest_compaction(&self, space: Space, range: Range<'_>) -> Result<()> {

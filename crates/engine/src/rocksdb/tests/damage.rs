@@ -60,6 +60,35 @@ fn errors(engine: &RocksEngine, file: &Path) -> usize {
 }
 
 #[test]
+fn a_deleted_damaged_file_goes_even_if_a_compaction_had_it_when_it_was_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = damaged(dir.path());
+    let engine = open(dir.path());
+    assert!(errors(&engine, &file) > 0);
+    // Files that a compaction has in its hands are not dropped.
+    engine.inner.store.delete_range(FIXED, EVERYTHING, false).unwrap();
+    engine.inner.store.note_files_left(FIXED, EVERYTHING).unwrap();
+    engine.inner.store.damage().meet();
+    engine.inner.store.step_around_damage().unwrap();
+    assert!(!file.exists());
+    engine.inner.store.step_around_damage().unwrap();
+    assert_eq!(engine.parts(FIXED).unwrap().len(), 1, "the deletion itself");
+}
+
+#[test]
+fn a_damaged_file_stays_where_another_range_was_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = damaged(dir.path());
+    let engine = open(dir.path());
+    let before = errors(&engine, &file);
+    engine.inner.store.note_files_left(FIXED, Range { start: b"x", end: b"y" }).unwrap();
+    engine.inner.store.damage().meet();
+    engine.inner.store.step_around_damage().unwrap();
+    assert!(file.exists(), "another range was deleted");
+    assert_eq!(errors(&engine, &file), before);
+}
+
+#[test]
 fn compaction_steps_around_a_damaged_block_and_writes_go_on() {
     let dir = tempfile::tempdir().unwrap();
     let file = damaged(dir.path());
