@@ -129,6 +129,8 @@ pub enum Error {
     DbOutOfRange,
     #[error("ERR string exceeds maximum allowed size (proto-max-bulk-len)")]
     StringTooLong,
+    #[error("OOM command not allowed when used memory > 'maxmemory'.")]
+    OutOfMemory,
     #[error("ERR wrong number of arguments for '{0}' command")]
     Arity(Cow<'static, str>),
     #[error("ERR invalid expire time in '{0}' command")]

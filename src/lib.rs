@@ -39,6 +39,7 @@ pub mod number;
 pub mod offline;
 pub mod pidfile;
 pub mod pubsub;
+pub mod query_memory;
 pub mod reply;
 pub mod scripting;
 pub mod tracking;

@@ -17,6 +17,7 @@ use crate::dispatch::watches::Watches;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
 use crate::pubsub::PubSub;
+use crate::query_memory::QueryMemory;
 use crate::scripting::Scripting;
 use crate::tracking::Tracking;
 
@@ -39,6 +40,8 @@ pub struct Node {
     /// Who caches which keys.
     pub tracking: Tracking,
     pub pause: Pause,
+    /// For long commands of which a part has come.
+    pub query_memory: Arc<QueryMemory>,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
     pub run_id: String,
@@ -106,6 +109,7 @@ impl Node {
             scripting: Scripting::default(),
             tracking: Tracking::new(now.io_thread_count()),
             pause: Pause::default(),
+            query_memory: Arc::default(),
             saves: Saves::new(started_ms),
             run_id,
             cluster_enabled,

@@ -14,6 +14,7 @@ use tarn_engine::MemoryBudget;
 
 use super::Config;
 use super::types::{Share, percent_of};
+use crate::query_memory::QueryBudget;
 
 const MIB: u64 = 1 << 20;
 /// Of the machine's memory when `maxmemory` is 0: the page cache and other programs need the rest.
@@ -28,6 +29,9 @@ pub const MIN_RESERVE_PERCENT: u8 = 5;
 /// Kept for clients where `maxmemory-clients 0` sets no limit for them.
 const UNLIMITED_CLIENTS: Share = Share::Percent(10);
 
+/// What one command may take of the total while there is no other long one: its words are in memory, and soon in dirty rows.
+const LONGEST_QUERY_PERCENT: u8 = 25;
+
 /// The budget and its parts, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySplit {
@@ -35,6 +39,8 @@ pub struct MemorySplit {
     pub engine: MemoryBudget,
     /// None: no common limit.
     pub clients_bytes: Option<u64>,
+    /// For long commands of which a part has come.
+    pub queries: QueryBudget,
 }
 
 impl Config {
@@ -64,7 +70,11 @@ impl Config {
             row_cache_bytes: row_cache as usize,
             block_cache_bytes: block_cache as usize,
         };
-        MemorySplit { total_bytes: total, engine, clients_bytes: limited.then_some(clients) }
+        let queries = QueryBudget {
+            together_bytes: clients as usize,
+            alone_bytes: percent_of(total, LONGEST_QUERY_PERCENT) as usize,
+        };
+        MemorySplit { total_bytes: total, engine, clients_bytes: limited.then_some(clients), queries }
     }
 
     pub(super) fn check_memory(&self) -> Result<(), (&'static str, String)> {

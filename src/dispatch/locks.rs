@@ -15,6 +15,10 @@ const SPINS: u32 = 200;
 /// And after that, the longest an I/O thread sleeps for it.
 const PATIENCE: Duration = Duration::from_micros(200);
 
+/// Times that whoever may wait gives back what it has got, because a stripe behind it is held for long. After that it keeps what it
+/// has while it waits: otherwise it might wait for ever where others always come first.
+const ROUNDS: u32 = 32;
+
 /// Time between two looks at whether it is worth waiting.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -125,6 +129,14 @@ impl LockSet {
             Mode::Exclusive => &mut self.exclusive,
         }
     }
+
+    fn both(&self) -> StripeSet {
+        self.shared.union(&self.exclusive)
+    }
+
+    fn mode(&self, stripe: u16) -> Mode {
+        if self.exclusive.contains(stripe) { Mode::Exclusive } else { Mode::Shared }
+    }
 }
 
 /// A stripe that is held.
@@ -192,14 +204,35 @@ impl Locks {
     }
 
     /// Locks all stripes of the sets, ascending; None, with nothing held, when patience ends.
+    ///
+    /// A stripe that is held for long is waited for with nothing held: a command that locks everything behind somebody's long write
+    /// must not keep those waiting who want neither's keys.
     pub fn many(&self, wanted: &LockSet, patience: Patience) -> Option<Held<'_>> {
+        let mut waited = false;
+        for _ in 0..ROUNDS {
+            match self.at_once(wanted) {
+                Ok(mut held) => {
+                    held.waited |= waited;
+                    return Some(held);
+                }
+                Err(_) if patience == Patience::Short => return None,
+                Err(stripe) => drop(self.one(stripe, wanted.mode(stripe), patience)?),
+            }
+            waited = true;
+        }
+        let mut held = Held { waited, ..Held::default() };
+        let mut add = |stripe| self.add(&mut held, stripe, wanted.mode(stripe), patience);
+        wanted.both().iter().all(&mut add).then_some(held)
+    }
+
+    /// As [`Locks::many`], without waiting for long: then nothing is held, and it says for which stripe.
+    fn at_once(&self, wanted: &LockSet) -> Result<Held<'_>, u16> {
         let mut held = Held::default();
-        let mode = |stripe| match wanted.exclusive.contains(stripe) {
-            true => Mode::Exclusive,
-            false => Mode::Shared,
-        };
-        let both = wanted.shared.union(&wanted.exclusive);
-        both.iter().all(|stripe| self.add(&mut held, stripe, mode(stripe), patience)).then_some(held)
+        let mut add = |stripe: &u16| self.add(&mut held, *stripe, wanted.mode(*stripe), Patience::Short);
+        match wanted.both().iter().find(|stripe| !add(stripe)) {
+            None => Ok(held),
+            Some(stripe) => Err(stripe),
+        }
     }
 
     /// Tells those who wait for what is held that a script has run for too long; None takes it back.
@@ -213,7 +246,7 @@ impl Locks {
 
     /// Who has kept one of these from others for too long.
     pub fn busy(&self, wanted: &LockSet) -> Option<Busy> {
-        wanted.shared.union(&wanted.exclusive).iter().find_map(|stripe| self.busy_at(stripe))
+        wanted.both().iter().find_map(|stripe| self.busy_at(stripe))
     }
 
     fn busy_at(&self, stripe: u16) -> Option<Busy> {
@@ -327,6 +360,45 @@ mod tests {
         assert!(can(1, Mode::Shared) && !can(1, Mode::Exclusive));
         assert!(!can(7, Mode::Shared) && !can(200, Mode::Shared));
         assert!(can(8, Mode::Exclusive));
+    }
+
+    #[test]
+    fn who_wants_everything_holds_nothing_while_it_waits() {
+        let locks = Locks::default();
+        let everything = LockSet::of(StripeSet::ALL, Mode::Exclusive);
+        let long = locks.one(200, Mode::Exclusive, Patience::Short);
+        assert_eq!(locks.at_once(&everything).err(), Some(200));
+        assert!(locks.one(3, Mode::Exclusive, Patience::Short).is_some(), "what it got first is free again");
+        std::thread::scope(|scope| {
+            let all = scope.spawn(|| locks.many(&everything, Patience::Unlimited).map(|held| held.waited()));
+            // With stripe 3 held until stripe 200 is free, this would never end.
+            (0..50).for_each(|_| drop(locks.one(3, Mode::Exclusive, Patience::Unlimited)));
+            drop(long);
+            assert!(all.join().expect("a thread").is_some());
+        });
+    }
+
+    #[test]
+    fn who_never_finds_everything_free_keeps_what_it_has() {
+        let locks = Locks::default();
+        let mut wanted = LockSet::default();
+        [1, 2].into_iter().for_each(|stripe| wanted.set(Mode::Exclusive).insert(stripe));
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // Long holders, one after the other, of one stripe or of the other.
+            for stripe in [1, 2] {
+                let (locks, stop) = (&locks, &stop);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let held = locks.one(stripe, Mode::Exclusive, Patience::Unlimited);
+                        std::thread::sleep(2 * PATIENCE);
+                        drop(held);
+                    }
+                });
+            }
+            assert!(locks.many(&wanted, Patience::Unlimited).is_some());
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::config::OutputLimit;
 use crate::dispatch::multi::Exec;
 use crate::dispatch::session::Session;
 use crate::dispatch::waiters::Waiter;
+use crate::query_memory::Reserved;
 use crate::reply::Reply;
 use crate::tracking::Item;
 
@@ -48,6 +49,10 @@ pub struct Connection {
     pub session: Session,
     pub parser: Parser,
     pub input: Vec<u8>,
+    /// For the command of which a part has come.
+    pub reserved: Reserved,
+    /// There was no room for that command: the rest of it is passed over.
+    pub refuses: bool,
     pub output: Vec<u8>,
     /// How much of `output` is sent.
     pub sent: usize,
@@ -93,6 +98,8 @@ impl Connection {
             session,
             parser: Parser::new(),
             input: Vec::new(),
+            reserved: Reserved::default(),
+            refuses: false,
             output: Vec::new(),
             sent: 0,
             write_replies: Vec::new(),

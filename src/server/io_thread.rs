@@ -17,7 +17,7 @@ use super::pipeline::{Flow, Pipeline};
 use super::subscriptions::{Deliveries, output_limit, write_late_news};
 use super::waiting::Waiting;
 use super::workers::Workers;
-use crate::config::Config;
+use crate::config::{AppendFsync, Config};
 use crate::dispatch::caller::User;
 use crate::dispatch::executor::{Executor, write_error};
 use crate::dispatch::multi::{Exec, Queued};
@@ -27,6 +27,7 @@ use crate::dispatch::unit::Outcome;
 use crate::error::{Error, Park};
 use crate::keyspace::Limits;
 use crate::node::Node;
+use crate::query_memory::QueryBudget;
 
 pub const WAKER: Token = Token(usize::MAX);
 /// Time between two looks at idle times, limits and kills.
@@ -39,6 +40,7 @@ pub struct IoThread {
     pub(super) config: Arc<Config>,
     /// Of the configuration.
     pub(super) limits: Limits,
+    pub(super) query_budget: QueryBudget,
     config_generation: u64,
     poll: Poll,
     pub(super) mailboxes: Arc<Mailboxes>,
@@ -67,10 +69,12 @@ impl IoThread {
         let config_generation = node.config.generation();
         let config = node.config.current();
         let limits = config.limits();
+        let query_budget = config.memory().queries;
         IoThread {
             index,
             config,
             limits,
+            query_budget,
             config_generation,
             poll,
             mailboxes,
@@ -147,6 +151,7 @@ impl IoThread {
             self.config_generation = generation;
             self.config = self.node.config.current();
             self.limits = self.config.limits();
+            self.query_budget = self.config.memory().queries;
         }
     }
 
@@ -156,7 +161,8 @@ impl IoThread {
         connection.writable |= writable;
         connection.hung_up |= hung_up;
         connection.readable |= readable || hung_up;
-        let has_left = hung_up && matches!(connection.state, State::Blocked(..) | State::Until(..));
+        let has_left =
+            hung_up && matches!(connection.state, State::Blocked(..) | State::Until(..) | State::Paused);
         if can_send {
             self.connections.to_send.push(place);
         }
@@ -340,11 +346,16 @@ impl IoThread {
     fn finish_round(&mut self) {
         self.deliver(None);
         let mut hold = None;
-        if self.pipeline.wrote {
-            self.pipeline.wrote = false;
+        let wrote = std::mem::take(&mut self.pipeline.wrote);
+        // A reader may have met what others wrote. What it is told must not be lost either.
+        let reads_wait =
+            self.config.appendfsync == AppendFsync::Always && !self.connections.to_send.is_empty();
+        if wrote || reads_wait {
             match self.node.engine.flush() {
                 Ok(position) => hold = Some(position),
-                Err(error) => self.refuse_writes(&Error::Engine(error)),
+                Err(error) if wrote => self.refuse_writes(&Error::Engine(error)),
+                // The log has stopped, and nothing more becomes durable: reads go on.
+                Err(_) => {}
             }
         }
         self.node.deliver();

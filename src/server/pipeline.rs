@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed};
+use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser, ProtocolError};
 
 use super::connection::{Connection, State};
 use super::io_thread::IoThread;
@@ -23,6 +23,7 @@ use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::Located;
 use crate::node::Node;
+use crate::query_memory::Reserved;
 use crate::reply::Reply;
 
 /// Read at once from a connection; a full one is read again in the next round, after the others.
@@ -197,8 +198,23 @@ impl IoThread {
                     None => {}
                 }
             }
+            if connection.refuses {
+                match self.pass_over(connection, &mut parser, rest, &limits) {
+                    Ok(passed) => used += passed,
+                    Err(error) => used = refuse_protocol(connection, &error, bytes),
+                }
+                if connection.refuses {
+                    break;
+                }
+                continue;
+            }
             match parser.parse(rest, &limits) {
                 Ok(Parsed::Incomplete { need }) => {
+                    let (memory, budget) = (&self.node.query_memory, self.query_budget);
+                    if !parser.is_idle() && !connection.reserved.grow(rest.len() + need, memory, budget) {
+                        connection.refuses = true;
+                        continue;
+                    }
                     // Room for a long argument is made once, not by doubling.
                     if need > READ_BYTES && connection.input.capacity() < rest.len() + need {
                         connection
@@ -211,17 +227,14 @@ impl IoThread {
                 Ok(Parsed::Command { consumed }) => {
                     let flow = self.run_one(connection, place, parser.args(rest));
                     if flow != Flow::Again {
+                        connection.reserved = Reserved::default();
                         used += consumed;
                     }
                     if flow != Flow::Next {
                         break;
                     }
                 }
-                Err(error) => {
-                    error.encode(&mut connection.output);
-                    connection.session.closing = true;
-                    used = bytes.len();
-                }
+                Err(error) => used = refuse_protocol(connection, &error, bytes),
             }
         }
         connection.parser = parser;
@@ -230,6 +243,24 @@ impl IoThread {
         }
         self.pipeline.wrote |= earlier;
         used
+    }
+
+    /// Passes over what has come of a command that there is no room for; how many bytes. At its end it is refused.
+    #[cold]
+    fn pass_over(
+        &mut self,
+        connection: &mut Connection,
+        parser: &mut Parser,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Result<usize, ProtocolError> {
+        let (passed, is_done) = parser.skip(bytes, limits)?;
+        if is_done {
+            connection.refuses = false;
+            connection.reserved = Reserved::default();
+            self.reject(connection, None, &Error::OutOfMemory);
+        }
+        Ok(passed)
     }
 
     /// Runs the commands that can be parsed together, and counts their bytes; None where there is no whole one.
@@ -662,6 +693,14 @@ pub(super) fn apply_reply_mode(connection: &mut Connection, before: usize) {
             connection.session.reply_mode = ReplyMode::On;
         }
     }
+}
+
+/// What is not the protocol ends the connection. All bytes are used.
+fn refuse_protocol(connection: &mut Connection, error: &ProtocolError, bytes: &[u8]) -> usize {
+    error.encode(&mut connection.output);
+    connection.session.closing = true;
+    connection.refuses = false;
+    bytes.len()
 }
 
 fn keep_rest(mut input: Vec<u8>, used: usize) -> Vec<u8> {

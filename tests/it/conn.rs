@@ -116,6 +116,15 @@ impl Conn {
         }
     }
 
+    /// Whether something has come that was not received yet. Over TCP.
+    pub fn has_bytes(&self) -> bool {
+        let Stream::Tcp(stream) = &self.stream else { panic!("over TCP only") };
+        stream.set_nonblocking(true).unwrap();
+        let peeked = stream.peek(&mut [0]);
+        stream.set_nonblocking(false).unwrap();
+        self.at < self.buf.len() || peeked.is_ok()
+    }
+
     fn fill(&mut self) -> Result<(), RecvError> {
         let mut chunk = [0; 64 * 1024];
         let read = match &mut self.stream {

@@ -1,7 +1,10 @@
 //! Writes and syncs of the log that fail: no client waits for ever, and none is told OK.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use crate::conn::Conn;
-use crate::harness::{Options, Program, Server, eventually};
+use crate::harness::{Options, Program, Server, eventually, free_port};
 use crate::value::Value;
 
 fn server(appendfsync: &str) -> Server {
@@ -48,6 +51,46 @@ fn a_failed_sync_or_write_under_always_is_told_to_who_waits() {
             waiting.send(&command.split(' ').collect::<Vec<_>>());
             check_stopped(&mut server, &mut waiting);
         }
+    }
+}
+
+fn metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
+}
+
+#[test]
+fn nobody_is_shown_what_is_not_synced_under_always() {
+    let port = free_port();
+    let options = Options::new(Program::Rocksdb).with("appendfsync", "always").with("io-threads", "1");
+    let server = Server::start(options.with("metrics-port", &port.to_string()));
+    let ran = |line: &str| {
+        let line = format!("tarn_commands_total{{command={line}");
+        eventually("it ran", || metrics(port).lines().any(|found| found == line));
+    };
+    let (mut writer, mut reader, mut later) = (server.conn(), server.conn(), server.conn());
+    assert_eq!(writer.call(&["SET", "k", "old"]), Value::ok());
+    assert_eq!(server.conn().call(&["DEBUG", "FAIL", "log-sync-waits"]), Value::ok());
+    writer.send(&["SET", "k", "new"]);
+    ran("\"set\"} 2");
+    reader.send(&["GET", "k"]);
+    ran("\"get\"} 1");
+    // Another round of the only I/O thread: what the one before it had to send has been sent.
+    later.send(&["GET", "k"]);
+    ran("\"get\"} 2");
+    assert!(!reader.has_bytes() && !writer.has_bytes(), "the sync has not ended");
+    let mut other = server.conn();
+    other.send(&["DEBUG", "FAIL", "nothing"]);
+    for (conn, reply) in [
+        (&mut writer, Value::ok()),
+        (&mut reader, Value::bulk("new")),
+        (&mut later, Value::bulk("new")),
+        (&mut other, Value::ok()),
+    ] {
+        assert_eq!(conn.recv(), reply);
     }
 }
 

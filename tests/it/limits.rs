@@ -98,30 +98,110 @@ fn a_client_that_does_not_read_is_closed() {
 
 #[test]
 fn clients_that_hold_too_much_together_are_closed_the_largest_first() {
-    let server = server(&[("maxmemory-clients", "4mb")]);
+    let server = server(&[("maxmemory-clients", "1300000")]);
     let mut control = server.conn();
-    let names = ["small", "protected", "large"];
+    // Commands short enough not to be counted before their bytes come.
+    let names = ["first", "second", "third", "fourth", "fifth", "small", "large"];
     let mut holders = names.map(|name| {
         let mut conn = server.conn();
         conn.call(&["CLIENT", "SETNAME", name]);
         conn
     });
-    assert_eq!(holders[1].call(&["CLIENT", "NO-EVICT", "ON"]), Value::ok());
-    for (conn, bytes) in holders.iter_mut().zip([500_000, 3_000_000, 2_000_000]) {
-        conn.send_raw(b"*2\r\n$4\r\nECHO\r\n$9000000\r\n");
+    for protected in holders.iter_mut().take(5) {
+        assert_eq!(protected.call(&["CLIENT", "NO-EVICT", "ON"]), Value::ok());
+    }
+    for (conn, bytes) in
+        holders.iter_mut().zip([240_000, 240_000, 240_000, 240_000, 240_000, 50_000, 200_000])
+    {
+        conn.send_raw(b"*2\r\n$4\r\nECHO\r\n$250000\r\n");
         let _ = conn.try_send_raw(&vec![b'x'; bytes]);
     }
     eventually("the largest that may go is gone", || {
         let info = control.call(&["INFO", "stats"]);
         String::from_utf8_lossy(info.bytes().unwrap()).contains("evicted_clients:1\r\n")
     });
-    assert!(holders[2].closes());
+    assert!(holders[6].closes());
     let list = control.call(&["CLIENT", "LIST"]);
     let list = String::from_utf8_lossy(list.bytes().unwrap()).into_owned();
-    assert!(
-        list.contains("name=small") && list.contains("name=protected") && !list.contains("name=large"),
-        "{list}"
-    );
+    let are_there = names[..6].iter().all(|name| list.contains(&format!("name={name}")));
+    assert!(are_there && !list.contains("name=large"), "{list}");
+}
+
+#[test]
+fn long_commands_that_do_not_fit_together_are_refused_before_their_bytes_are_kept() {
+    // A tenth of it is for clients, a quarter for one command alone.
+    let server = server(&[("maxmemory", "100mb")]);
+    let oom = || Value::Error(b"OOM command not allowed when used memory > 'maxmemory'.".to_vec());
+    let set = |bytes: usize| encode(&["SET", "k", &"x".repeat(bytes)]);
+    const MIB: usize = 1 << 20;
+    let mut alone = server.conn();
+    alone.send_raw(&set(24 * MIB));
+    assert_eq!(alone.recv(), Value::ok());
+    alone.send_raw(&set(26 * MIB));
+    assert_eq!(alone.recv(), oom());
+    assert_eq!(alone.call(&["STRLEN", "k"]), Value::Int(24 * MIB as i64), "nothing has changed");
+    // Two that have begun, and no room for a third.
+    let mut begun = [server.conn(), server.conn()];
+    for conn in &mut begun {
+        conn.send_raw(&set(4 * MIB)[..MIB]);
+    }
+    let mut third = server.conn();
+    eventually("both are counted", || {
+        third.send_raw(&set(4 * MIB));
+        third.recv() == oom()
+    });
+    let pipeline = [set(4 * MIB), encode(&["PING"]), encode(&["MULTI"]), set(4 * MIB), encode(&["EXEC"])];
+    third.send_raw(&pipeline.concat());
+    assert_eq!(third.recv(), oom());
+    assert_eq!(third.recv(), Value::Simple(b"PONG".to_vec()));
+    assert_eq!(third.recv(), Value::ok());
+    assert_eq!(third.recv(), oom());
+    assert!(matches!(third.recv(), Value::Error(text) if text.starts_with(b"EXECABORT")));
+    // One ends, one leaves: there is room again.
+    let [mut first, second] = begun;
+    first.send_raw(&set(4 * MIB)[MIB..]);
+    assert_eq!(first.recv(), Value::ok());
+    drop(second);
+    eventually("there is room again", || {
+        third.send_raw(&set(8 * MIB));
+        third.recv() == Value::ok()
+    });
+}
+
+#[test]
+fn many_short_words_count_together() {
+    let server = server(&[("maxmemory", "40mb")]);
+    let mut conn = server.conn();
+    let words: Vec<String> = (0..700_000).map(|word| format!("word:{word}")).collect();
+    let mut command = vec!["DEL"];
+    command.extend(words.iter().map(String::as_str));
+    let bytes = encode(&command);
+    assert!(bytes.len() > 11 << 20, "more than a quarter of the budget");
+    conn.send_raw(&bytes);
+    let reply = conn.recv();
+    assert!(matches!(&reply, Value::Error(text) if text.starts_with(b"OOM ")), "{reply}");
+    assert_eq!(conn.call(&["DEL", "word:1"]), Value::Int(0));
+}
+
+/// As Redis: who leaves while it waits for the end of a pause has sent nothing.
+#[test]
+fn the_command_of_a_paused_client_that_left_does_not_run() {
+    let server = server(&[]);
+    let mut control = server.conn();
+    let mut leaving = server.conn();
+    leaving.call(&["CLIENT", "SETNAME", "leaving"]);
+    assert_eq!(control.call(&["CLIENT", "PAUSE", "100000", "WRITE"]), Value::ok());
+    leaving.send(&["SET", "k", "v"]);
+    let list = |control: &mut Conn| {
+        String::from_utf8_lossy(control.call(&["CLIENT", "LIST"]).bytes().unwrap()).into_owned()
+    };
+    eventually("it waits", || {
+        list(&mut control).lines().any(|line| line.contains("name=leaving") && !line.contains(" qbuf=0 "))
+    });
+    drop(leaving);
+    eventually("it is forgotten", || !list(&mut control).contains("name=leaving"));
+    assert_eq!(control.call(&["CLIENT", "UNPAUSE"]), Value::ok());
+    assert_eq!(control.call(&["EXISTS", "k"]), Value::Int(0));
 }
 
 #[test]

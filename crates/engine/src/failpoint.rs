@@ -8,7 +8,9 @@ use parking_lot::Mutex;
 pub const PLACES: [&str; 5] = ["sync", "freeze", "write-back", "load", "compaction"];
 
 /// Calls of the log's files that can be told to fail: once, or with an `s` at the end until something else is armed.
-pub const FAULTS: [&str; 5] = ["log-write", "log-sync", "log-writes", "log-syncs", "nothing"];
+/// `log-sync-waits`: syncs wait until something else is armed.
+pub const FAULTS: [&str; 6] =
+    ["log-write", "log-sync", "log-writes", "log-syncs", "log-sync-waits", "nothing"];
 
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static PLACE: Mutex<String> = Mutex::new(String::new());
@@ -37,6 +39,14 @@ pub fn fails(fault: &str) -> bool {
             return true;
         }
         place.strip_suffix('s') == Some(fault)
+    }
+}
+
+/// Waits as long as this is what is armed.
+#[inline]
+pub fn wait_while(what: &str) {
+    while IS_ARMED.load(Ordering::Relaxed) && *PLACE.lock() == what {
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
 

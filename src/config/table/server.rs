@@ -90,7 +90,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Part of `maxmemory` for blocks, indexes and filters of the sorted data."),
     Opt::new(Memory, "maxmemory-clients", Kind::MemoryOrPercent, "0")
         .field(at!(maxmemory_clients))
-        .help("Part of `maxmemory`, or bytes, for the buffers of all clients together; 0 sets no common limit."),
+        .help("Part of `maxmemory`, or bytes, for the buffers of all clients together: beyond it the largest are closed. 0 closes nobody. Long commands that have not come as a whole may take as much (with 0: a tenth), or are refused."),
     Opt::new(Clients, "maxclients", int(1, u32::MAX as i128), "10000")
         .field(at!(maxclients))
         .help("Clients connected at a time."),

@@ -93,6 +93,44 @@ impl Parser {
         }
     }
 
+    /// In the middle of a command that nobody wants: passes over what there is of it, from where the buffer that `parse` was given
+    /// last begins. Tells how many bytes of the buffer are not needed any more, and whether the command has ended with them. If not, the
+    /// next call is given what follows them.
+    pub fn skip(&mut self, buf: &[u8], limits: &Limits) -> Result<(usize, bool), ProtocolError> {
+        self.args.clear();
+        let outcome = self.skip_bulks(buf, limits);
+        if !matches!(outcome, Ok((_, false))) {
+            *self = Self::new();
+        }
+        outcome
+    }
+
+    fn skip_bulks(&mut self, buf: &[u8], limits: &Limits) -> Result<(usize, bool), ProtocolError> {
+        while self.remaining > 0 {
+            if self.bulk == NO_BULK {
+                let found = match short_count(b'$', buf, self.pos) {
+                    Some(found) => Some(found),
+                    None => self.bulk_line(buf, limits)?,
+                };
+                let Some((len, next)) = found else { return Ok((std::mem::take(&mut self.pos), false)) };
+                if len > limits.max_bulk_len {
+                    return Err(ProtocolError::InvalidBulkLength);
+                }
+                (self.bulk, self.pos, self.scanned) = (len, next, 0);
+            }
+            let end = self.pos.saturating_add(self.bulk).saturating_add(2);
+            if buf.len() < end {
+                // The two bytes behind an argument are passed over together.
+                let skipped = buf.len().saturating_sub(self.pos).min(self.bulk);
+                self.bulk -= skipped;
+                return Ok((std::mem::take(&mut self.pos) + skipped, false));
+            }
+            (self.pos, self.bulk) = (end, NO_BULK);
+            self.remaining -= 1;
+        }
+        Ok((self.pos, true))
+    }
+
     /// Whether the parser is between two commands.
     pub fn is_idle(&self) -> bool {
         self.remaining == 0 && self.scanned == 0

@@ -355,3 +355,51 @@ proptest! {
         crate::fuzzing::parse(tokens.concat().as_bytes());
     }
 }
+
+/// A command that is passed over byte by byte, or in any pieces, ends where it would have ended.
+#[test]
+fn what_is_skipped_ends_where_the_command_ends() {
+    let limits = Limits::default();
+    let command = b"*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n$12\r\n\r\n$3\r\n*1\r\nxx\r\n";
+    let next = b"*1\r\n$4\r\nPING\r\n";
+    for refused in 4..command.len() {
+        let mut parser = Parser::new();
+        if !matches!(parser.parse(&command[..refused], &limits), Ok(Parsed::Incomplete { .. })) {
+            continue;
+        }
+        if parser.is_idle() {
+            continue;
+        }
+        for piece in [1, 2, 3, 7, 100] {
+            let mut parser = Parser::new();
+            parser.parse(&command[..refused], &limits).unwrap();
+            let all = [&command[..], next].concat();
+            let (mut begin, mut end, mut done) = (0, refused, false);
+            while !done {
+                let (used, is_done) = parser.skip(&all[begin..end], &limits).unwrap();
+                begin += used;
+                done = is_done;
+                end = (end + piece).min(all.len());
+            }
+            assert_eq!(begin, command.len(), "refused at {refused}, pieces of {piece}");
+            assert!(parser.is_idle());
+            let parsed = parser.parse(&all[begin..], &limits);
+            assert_eq!(parsed, Ok(Parsed::Command { consumed: next.len() }));
+        }
+    }
+}
+
+#[test]
+fn what_is_skipped_keeps_to_the_protocol() {
+    let limits = Limits::default();
+    for (command, error) in [
+        (&b"*3\r\n$3\r\nSET\r\n:1\r\n"[..], ProtocolError::ExpectedDollar(b':')),
+        (b"*3\r\n$3\r\nSET\r\n$-1\r\n", ProtocolError::InvalidBulkLength),
+        (b"*3\r\n$3\r\nSET\r\n$9999999999\r\n", ProtocolError::InvalidBulkLength),
+    ] {
+        let mut parser = Parser::new();
+        assert_eq!(parser.parse(&command[..10], &limits), Ok(Parsed::Incomplete { need: 3 }));
+        assert_eq!(parser.skip(command, &limits), Err(error));
+        assert!(parser.is_idle());
+    }
+}

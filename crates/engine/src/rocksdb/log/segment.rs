@@ -122,6 +122,7 @@ impl Segment {
     /// Makes everything that was appended before the call durable.
     pub fn sync(&self) -> Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
+        failpoint::wait_while("log-sync-waits");
         told_to_fail("log-sync")
             .and_then(|()| file.sync())
             .map_err(|error| io_error("syncing", &self.path, &error))
