@@ -1,0 +1,97 @@
+//! A port that can be closed and opened again.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use hyper::server::conn::Http;
+use hyper::service::service_fn;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::{Role, route};
+use crate::cluster::Shared;
+
+const BACKLOG: i32 = 1024;
+/// What TiKV grants a connection.
+const MAX_STREAMS: u32 = 1024;
+const WINDOW_BYTES: u32 = 4 << 20;
+
+pub struct Listener {
+    address: SocketAddr,
+    role: Role,
+    /// Bound but deaf: it keeps the port from being taken by others while nobody listens.
+    _reserved: Socket,
+    accepting: Option<AbortHandle>,
+}
+
+impl Listener {
+    /// Takes the port; nobody listens yet.
+    pub fn bind(address: SocketAddr, role: Role) -> io::Result<Self> {
+        let reserved = socket(address)?;
+        let address = reserved.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Ok(Self { address, role, _reserved: reserved, accepting: None })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Listens. Does nothing if it does already.
+    pub fn open(&mut self, runtime: &Handle, shared: &Shared) -> io::Result<()> {
+        if self.accepting.is_some() {
+            return Ok(());
+        }
+        let socket = socket(self.address)?;
+        socket.listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        let accepting = runtime.spawn(accept(socket.into(), self.role, shared.clone()));
+        self.accepting = Some(accepting.abort_handle());
+        Ok(())
+    }
+
+    /// Breaks all connections and refuses new ones. Requests that are being carried out are, but nobody hears of it.
+    pub fn close(&mut self) {
+        if let Some(accepting) = self.accepting.take() {
+            accepting.abort();
+        }
+    }
+}
+
+fn socket(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+async fn accept(listener: TcpListener, role: Role, shared: Shared) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                if let Ok((stream, _)) = accepted {
+                    connections.spawn(serve(stream, role, shared.clone()));
+                }
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, role: Role, shared: Shared) {
+    // A connection without it is slower, but one.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| route(role, shared.clone(), request));
+    let served = Http::new()
+        .http2_only(true)
+        .http2_max_concurrent_streams(MAX_STREAMS)
+        .http2_initial_stream_window_size(WINDOW_BYTES)
+        .http2_initial_connection_window_size(WINDOW_BYTES)
+        .serve_connection(stream, service)
+        .await;
+    // The client went away: that is its own matter.
+    drop(served);
+}

@@ -1,0 +1,14 @@
+//! The real client against the double.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod basics;
+mod conflicts;
+mod harness;
+mod locks;
