@@ -154,7 +154,7 @@ impl CachePart {
 
     /// Forgets a row; whether it had been used.
     pub fn remove(&mut self, space: u8, key: &[u8], hash: &RowHash, budget: &CacheBudget) -> bool {
-        let found = self.entries.remove(hash.key, |entry| entry.is(space, key, hash.key));
+        let found = self.entries.remove(hash.key, |entry| entry.is(space, key, hash.key), |entry| entry.hash);
         let Some(entry) = found else { return false };
         budget.used.fetch_sub(entry.size(), Ordering::Relaxed);
         entry.used.into_inner()
@@ -196,14 +196,22 @@ impl CachePart {
         let mut at = from;
         for _ in 0..places {
             let (found, next) = self.entries.step(at)?;
-            at = next;
             let is_in =
                 |entry: &Entry| entry.space == space && entry.key() >= range.start && entry.key() < range.end;
             if let Some(found) = found.filter(|found| is_in(found.get())) {
                 budget.change(found.remove().size(), 0);
             }
+            if next.is_in_another_partition(at) {
+                self.entries.shrink(at, |entry| entry.hash);
+            }
+            at = next;
         }
         Some(at)
+    }
+
+    #[cfg(test)]
+    pub fn buckets(&self) -> usize {
+        self.entries.buckets()
     }
 
     #[cfg(test)]
@@ -225,6 +233,25 @@ mod tests {
 
     fn hash(hasher: &Hasher, key: &[u8]) -> RowHash {
         hasher.row(&SPACE, Space(0), key)
+    }
+
+    #[test]
+    fn a_range_that_is_forgotten_leaves_no_buckets() {
+        let (hasher, budget, mut part) = (Hasher::new(), CacheBudget::default(), CachePart::default());
+        budget.set_limit(1 << 30);
+        for number in 0..50_000_u32 {
+            let key = number.to_be_bytes();
+            part.set(0, &key, &hash(&hasher, &key), Some(b"1"), &budget);
+        }
+        let before = part.buckets();
+        let (start, end) = (100_u32.to_be_bytes(), 50_000_u32.to_be_bytes());
+        let mut place = Some(Place::default());
+        while let Some(from) = place {
+            place = part.forget(0, Range { start: &start, end: &end }, from, 1000, &budget);
+        }
+        assert!(part.buckets() * 20 < before, "{} of {before}", part.buckets());
+        let key = 99_u32.to_be_bytes();
+        assert_eq!(part.get(0, &key, &hash(&hasher, &key)), Some(Some(&b"1"[..])));
     }
 
     #[test]

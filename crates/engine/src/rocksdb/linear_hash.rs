@@ -11,6 +11,12 @@ use hashbrown::hash_table::OccupiedEntry;
 /// together with counting rows before they are sorted: up to 275 MiB with one table, 243 with partitions of this size.
 const PARTITION_ENTRIES: usize = 4096;
 
+/// Buckets per entry beyond which a partition is made smaller when an entry goes. It takes as many removals again, or insertions of
+/// half as many, until it is reallocated once more.
+const EMPTY_BUCKETS: usize = 8;
+/// So many buckets may be empty.
+const FEW_BUCKETS: usize = 64;
+
 pub struct LinearHashTable<T> {
     partitions: Vec<Partition<T>>,
     len: usize,
@@ -58,11 +64,22 @@ impl<T> LinearHashTable<T> {
         self.partitions.get(partition_of(hash, self.partitions.len()))?.entries.find(hash, is_it)
     }
 
-    pub fn remove(&mut self, hash: u64, is_it: impl FnMut(&T) -> bool) -> Option<T> {
+    /// Memory of entries that were removed is given back soon: a large group may leave a table for good.
+    pub fn remove(
+        &mut self,
+        hash: u64,
+        is_it: impl FnMut(&T) -> bool,
+        hash_of: impl Fn(&T) -> u64,
+    ) -> Option<T> {
         let partition = partition_of(hash, self.partitions.len());
-        let found = self.partitions.get_mut(partition)?.entries.find_entry(hash, is_it).ok()?;
+        let Partition { entries, moves } = self.partitions.get_mut(partition)?;
+        let removed = entries.find_entry(hash, is_it).ok()?.remove().0;
         self.len -= 1;
-        Some(found.remove().0)
+        if entries.len() < entries.num_buckets() / EMPTY_BUCKETS && entries.num_buckets() > FEW_BUCKETS {
+            entries.shrink_to(2 * entries.len(), hash_of);
+            *moves = moves.wrapping_add(1);
+        }
+        Some(removed)
     }
 
     /// Nothing that is equal may be there.
@@ -215,8 +232,8 @@ mod tests {
                 table.insert(mix(&number), number, mix);
             } else {
                 model.remove(&number);
-                assert_eq!(table.remove(mix(&number), |found| *found == number), Some(number));
-                assert_eq!(table.remove(mix(&number), |found| *found == number), None);
+                assert_eq!(table.remove(mix(&number), |found| *found == number, mix), Some(number));
+                assert_eq!(table.remove(mix(&number), |found| *found == number, mix), None);
             }
         }
         assert_eq!(table.len, model.len());
@@ -251,12 +268,29 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_given_back() {
+    fn buckets_are_given_back_as_entries_go() {
         let mut table = filled(50_000);
-        for number in 100..50_000_u64 {
-            table.remove(mix(&number), |found| *found == number);
-        }
         let before = table.buckets();
+        for number in 100..50_000_u64 {
+            table.remove(mix(&number), |found| *found == number, mix);
+        }
+        assert!(table.buckets() * 20 < before, "{} of {before}", table.buckets());
+        assert!((0..100).all(|number| has(&table, number)));
+    }
+
+    #[test]
+    fn buckets_are_given_back_on_a_walk() {
+        let mut table = filled(50_000);
+        let before = table.buckets();
+        let mut at = Place::default();
+        while let Some((found, behind)) = table.step(at) {
+            if let Some(found) = found
+                && *found.get() >= 100
+            {
+                found.remove();
+            }
+            at = behind;
+        }
         let mut at = Place::default();
         while let Some((_, behind)) = table.step(at) {
             if behind.is_in_another_partition(at) {
