@@ -8,6 +8,8 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use crate::acl::UserId;
+
 /// The words a client chose for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Labels {
@@ -48,6 +50,8 @@ pub struct Client {
     last_active_ms: AtomicU64,
     db: AtomicU16,
     command: AtomicUsize,
+    /// [`UserId`].
+    user: AtomicU64,
     flags: AtomicUsize,
     /// Bytes of queries that wait, and of replies that wait.
     query_bytes: AtomicUsize,
@@ -76,6 +80,7 @@ impl Client {
             last_active_ms: AtomicU64::new(now_ms),
             db: AtomicU16::new(0),
             command: AtomicUsize::new(NO_COMMAND),
+            user: AtomicU64::new(UserId::DEFAULT.0),
             flags: AtomicUsize::new(0),
             query_bytes: AtomicUsize::new(0),
             reply_bytes: AtomicUsize::new(0),
@@ -118,6 +123,14 @@ impl Client {
 
     pub fn db(&self) -> u16 {
         self.db.load(Ordering::Relaxed)
+    }
+
+    pub fn set_user(&self, user: UserId) {
+        self.user.store(user.0, Ordering::Relaxed);
+    }
+
+    pub fn user(&self) -> UserId {
+        UserId(self.user.load(Ordering::Relaxed))
     }
 
     pub fn set_flag(&self, flag: usize, on: bool) {

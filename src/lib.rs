@@ -10,7 +10,8 @@
 //! 6. [`encoding`]: bytes on disk and nothing else.
 //! 7. the engine (crate `tarn-engine`): ordered transactional bytes.
 //!
-//! Beside the way stand what the process has one of ([`node`]), who is connected ([`clients`]), the options
+//! Beside the way stand what the process has one of ([`node`]), who is connected ([`clients`]) and who may do
+//! what ([`acl`]), the options
 //! ([`config`]), who hears of what ([`pubsub`]), what is counted ([`metrics`]) and the words of errors and replies.
 
 pub mod server;
@@ -25,6 +26,7 @@ pub mod keyspace;
 
 pub mod encoding;
 
+pub mod acl;
 pub mod backup;
 pub mod clients;
 pub mod clock;

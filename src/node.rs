@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tarn_engine::AnyEngine;
 
+use crate::acl::Acl;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::Live;
@@ -28,6 +29,8 @@ pub struct Node {
     pub locks: Locks,
     pub clock: Clock,
     pub clients: Clients,
+    /// Who may do what.
+    pub acl: Acl,
     pub metrics: Metrics,
     pub pubsub: PubSub,
     /// What commits have to tell, until it is their turn.
@@ -101,6 +104,7 @@ impl Node {
             locks: Locks::default(),
             clock,
             clients: Clients::default(),
+            acl: Acl::default(),
             metrics: Metrics::default(),
             pubsub,
             backlog: Backlog::default(),

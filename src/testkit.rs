@@ -9,19 +9,20 @@ use tarn_engine::AnyEngine;
 use tarn_engine::memory::MemoryEngine;
 use tarn_resp::{Args as Words, Limits, OwnedArgs, Parser, Protocol};
 
+use crate::acl::Login;
 use crate::clients::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Live, parse, table};
 use crate::dispatch::args::Args;
-use crate::dispatch::caller::User;
 use crate::dispatch::executor::{Executor, On, write_error};
-use crate::dispatch::gate;
+use crate::dispatch::gate::{self, Refusal};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::Run;
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit};
 use crate::dispatch::watches::Watching;
 use crate::encoding::SPACES;
+use crate::error::Error;
 use crate::keyspace::{Located, start};
 use crate::node::Node;
 use crate::pubsub::Queue;
@@ -72,7 +73,7 @@ impl Kit {
     pub fn of(node: &Arc<Node>) -> Kit {
         let counters = node.metrics.register(registry().total());
         let client = Client::new(1, 0, 7, "127.0.0.1:50000".into(), "127.0.0.1:6379".into(), START_MS);
-        let session = Session::new(Arc::new(client), User::Default);
+        let session = Session::new(Arc::new(client), Login::at_connect(&node.acl));
         Kit {
             executor: Executor::new(Arc::clone(node), counters),
             node: Arc::clone(node),
@@ -116,13 +117,17 @@ impl Kit {
         let mut out = Vec::new();
         self.moved = false;
         let config = self.node.config.current();
-        let found = gate::find(words).and_then(|found| {
-            gate::admit(found.0, &self.session.caller(), &config, words)?;
+        let found = gate::find(words).and_then(|(command, named)| {
+            let call = Call { command, named, words, db: self.session.db, located: Located::default() };
+            gate::admit(&call, &mut self.session.login, &self.node, &config).map_err(|refusal| match refusal {
+                Refusal::Error(error) => error,
+                Refusal::Denied(denied) => denied.error(),
+                Refusal::Gone => Error::reply("ERR the connection was closed"),
+            })?;
             if self.session.only_listens() {
-                gate::admit_listening(found.0).map(|()| found)
-            } else {
-                Ok(found)
+                gate::admit_listening(command)?;
             }
+            Ok((command, named))
         });
         let (command, named) = match found {
             Ok(found) => found,

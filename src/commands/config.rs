@@ -63,6 +63,11 @@ fn set(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
         .config
         .set(&pairs, local)
         .map_err(|error| Error::reply(format!("ERR {}", shown(&error.message()))))?;
+    // Also where it is the same as before: the default user may have got another one.
+    let password = pairs.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"requirepass"));
+    if let Some((_, password)) = password {
+        cx.node.acl.set_default_password(password);
+    }
     Ok(Reply::OK.into())
 }
 
@@ -75,7 +80,8 @@ fn reset_stat(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 /// The disk may be slow.
 fn rewrite(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Ok(Answer::Worker(Box::new(|node| {
-        node.config.rewrite().map_err(|error| Error::reply(format!("ERR {error}")))?;
+        let users = node.acl.lines_for(&node.config.current());
+        node.config.rewrite(&users).map_err(|error| Error::reply(format!("ERR {error}")))?;
         Ok(Reply::OK)
     })))
 }

@@ -1,20 +1,20 @@
 //! The connection itself: PING to RESET, HELLO, AUTH and SELECT.
 
+use std::sync::Arc;
+
 use tarn_resp::Protocol;
 
+use super::acl::note_refused;
 use super::client;
+use crate::acl::{Context, DEFAULT_NAME, Login, Reason};
 use crate::clients::flag;
-use crate::config::Config;
 use crate::dispatch::args::Args;
-use crate::dispatch::caller::User;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
-use crate::dispatch::spec::{Arity, Flags, Group, Spec, session};
+use crate::dispatch::spec::{Arity, Databases, Flags, Group, Spec, session};
 use crate::error::{Error, Result};
 use crate::number;
 use crate::reply::Reply;
 
-/// What Redis calls the only user there is.
-pub const DEFAULT_USER: &[u8] = b"default";
 /// The release of Redis whose commands and replies this server follows: clients choose features by it.
 pub const REDIS_VERSION: &str = "7.0.15";
 
@@ -64,6 +64,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of passwords defined for the user")
         .summary("Authenticates the connection."),
     session("select", Arity::Exactly(2), select)
+        .databases(Databases::Words(&[1]))
         .group(Group::Connection)
         .flags(Flags::LOADING.or(Flags::STALE))
         .fast()
@@ -103,7 +104,7 @@ fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.session.speak(Protocol::Resp2);
     cx.session.reply_mode = ReplyMode::On;
     cx.session.no_touch = false;
-    cx.session.user = User::at_connect(&cx.node.config.current());
+    cx.session.set_login(Login::at_connect(&cx.node.acl));
     cx.session.client.set_flag(flag::READONLY | flag::NO_TOUCH, false);
     cx.session.client.set_labels(|labels| labels.name.clear());
     Ok(Answer::Unsubscribed(Reply::Simple("RESET")))
@@ -129,7 +130,7 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         let left = args.left();
         if left > 2 && args.keyword("auth") {
             let (user, password) = (args.next()?, args.next()?);
-            authenticate(cx, &config, user, password)?;
+            authenticate(cx, args.words().get(0).unwrap_or(&[]), user, password)?;
         } else if left > 1 && args.keyword("setname") {
             client::set_name(cx, args.next()?)?;
         } else {
@@ -166,37 +167,33 @@ fn auth(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.left() > 2 {
         return Err(Error::Syntax.into());
     }
-    let config = cx.node.config.current();
+    let word = args.words().get(0).unwrap_or(&[]);
     let first = args.next()?;
     let (user, password) = if args.is_empty() {
-        if config.requirepass.is_empty() {
+        if cx.node.acl.users().0.default_user().nopass {
             return Err(Error::reply(
                 "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
                  configuration is correct?",
             ).into());
         }
-        (DEFAULT_USER, first)
+        (DEFAULT_NAME, first)
     } else {
         (first, args.next()?)
     };
-    authenticate(cx, &config, user, password)?;
+    authenticate(cx, word, user, password)?;
     Ok(Reply::OK.into())
 }
 
-/// A user without a password has every password.
-fn authenticate(cx: &mut SessionCx<'_>, config: &Config, user: &[u8], password: &[u8]) -> Result<()> {
-    let right = config.requirepass.is_empty() || same_secret(&config.requirepass, password);
-    if user != DEFAULT_USER || !right {
-        return Err(Error::reply("WRONGPASS invalid username-password pair or user is disabled.").into());
+/// `word` is the command as the client has written it.
+fn authenticate(cx: &mut SessionCx<'_>, word: &[u8], user: &[u8], password: &[u8]) -> Result<()> {
+    let (users, seen) = cx.node.acl.users();
+    if let Some(user) = users.get(user).filter(|user| user.admits(password)) {
+        cx.session.set_login(Login::of(Arc::clone(user), true, seen));
+        return Ok(());
     }
-    cx.session.user = User::Default;
-    Ok(())
-}
-
-/// Takes as long for a nearly right guess as for a wrong one of the same length.
-fn same_secret(secret: &[u8], guess: &[u8]) -> bool {
-    let differing = secret.iter().zip(guess).fold(0, |sum, (a, b)| sum | (a ^ b));
-    std::hint::black_box(differing) == 0 && secret.len() == guess.len()
+    let context = if cx.session.multi.is_some() { Context::Multi } else { Context::TopLevel };
+    note_refused(cx.node, &cx.session.client, cx.now_ms, context, Reason::Auth, (word, user));
+    Err(Error::reply("WRONGPASS invalid username-password pair or user is disabled.").into())
 }
 
 fn select(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
@@ -221,10 +218,16 @@ mod tests {
 
     const WRONGPASS: &str = "-WRONGPASS invalid username-password pair or user is disabled.";
 
+    /// A client that has not given the password.
+    fn locked() -> Kit {
+        let kit = Kit::new();
+        kit.node.acl.set_default_password(b"sesame");
+        Kit::of(&kit.node)
+    }
+
     #[test]
     fn a_password_is_asked_for_and_given_once() {
-        let mut kit = Kit::with(&[("requirepass", "sesame")]);
-        kit.session.user = User::Unknown;
+        let mut kit = locked();
         assert_eq!(kit.run("PING"), "-NOAUTH Authentication required.");
         for wrong in
             ["AUTH sesam", "AUTH sesamee", "AUTH default x", "AUTH nobody sesame", "HELLO 3 AUTH default x"]
@@ -242,17 +245,10 @@ mod tests {
 
     #[test]
     fn nobody_is_locked_out_once_the_password_is_gone() {
-        let mut kit = Kit::with(&[("requirepass", "sesame")]);
-        kit.session.user = User::Unknown;
+        let mut kit = locked();
         assert_eq!(kit.run("ECHO a"), "-NOAUTH Authentication required.");
-        kit.node.config.set(&[(b"requirepass", b"")], true).unwrap();
+        assert_eq!(Kit::of(&kit.node).run("AUTH sesame | CONFIG SET requirepass ''"), "+OK | +OK");
         assert_eq!(kit.run("ECHO a"), "\"a\"");
-    }
-
-    #[test]
-    fn secrets_are_the_same_only_if_all_bytes_are() {
-        assert!(same_secret(b"", b"") && same_secret(b"abc", b"abc"));
-        assert!(!same_secret(b"abc", b"abd") && !same_secret(b"abc", b"ab") && !same_secret(b"", b"a"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Databases: counting, flushing, swapping, and moving a key from one to another. SELECT is the connection's.
 
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
+use crate::dispatch::spec::{Arity, Databases, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Db, Event, ReadCx, View, WriteCx, entry, shared};
 use crate::number;
@@ -13,12 +13,14 @@ const ALL_SUCCEED: &[&str] = &["request_policy:all_shards", "response_policy:all
 
 pub const COMMANDS: &[Spec] = &[
     write("move", Arity::Exactly(3), Keys::at(1, MOVED), move_key)
+        .databases(Databases::OwnAndWords(&[2]))
         .fast()
         .acl(&["keyspace"])
         .since("1.0.0")
         .complexity("O(1) for small strings, O(N) for bigger values.")
         .summary("Moves a key to another database unless the key exists there."),
     write("swapdb", Arity::Exactly(3), Keys::NONE, swapdb)
+        .databases(Databases::Words(&[1, 2]))
         .locks_everything()
         .group(Group::Server)
         .fast()
@@ -35,6 +37,7 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1); the space is reclaimed in the background.")
         .summary("Removes every key of the selected database."),
     write("flushall", Arity::AtLeast(1), Keys::NONE, flushall)
+        .databases(Databases::Every)
         .locks_everything()
         .group(Group::Server)
         .acl(&["keyspace", "dangerous"])

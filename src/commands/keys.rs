@@ -1,7 +1,7 @@
 //! Keys, whatever they hold: removing, asking, renaming and copying.
 
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, KeyFlags, Keys, Spec, read, write};
+use crate::dispatch::spec::{Arity, Databases, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Db, Env, Event, Meta, ReadCx, View as _, WriteCx, entry};
 use crate::reply::Reply;
@@ -68,6 +68,7 @@ pub const COMMANDS: &[Spec] = &[
         )
         .summary("Renames a key unless the new name is taken."),
     write("copy", Arity::AtLeast(3), Keys::at(1, READ).and(Keys::at(2, OVERWRITE)), copy)
+        .databases(Databases::OwnAndOption("DB", 3))
         .denyoom()
         .reads_sources()
         .acl(&["keyspace"])

@@ -1,6 +1,7 @@
 //! Arguments in, reply out: one file per family. A command is a row of its family's table and a function; everything
 //! else about it derives from the row.
 
+pub mod acl;
 pub mod bits;
 pub mod client;
 pub mod cluster;
@@ -42,6 +43,7 @@ use crate::number;
 
 /// Every family's table.
 pub const FAMILIES: &[&[Spec]] = &[
+    acl::COMMANDS,
     bits::COMMANDS,
     client::COMMANDS,
     cluster::COMMANDS,

@@ -4,7 +4,7 @@ use super::help::help;
 use super::subcommand_syntax;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
-use crate::dispatch::spec::{Arity, Flags, Group, KeyFlags, Keys, Spec, container, session};
+use crate::dispatch::spec::{Arity, Channels, Flags, Group, KeyFlags, Keys, Spec, container, session};
 use crate::error::Result;
 use crate::glob;
 use crate::pubsub::{Change, Kind};
@@ -27,18 +27,21 @@ const SHARDS: Keys = Keys::range(1, -1, 1, KeyFlags::NOT_KEY);
 
 pub const COMMANDS: &[Spec] = &[
     change("subscribe", Arity::AtLeast(2), subscribe)
+        .talks(Channels::Subscribe)
         .complexity("O(N) where N is the number of channels.")
         .summary("Listens to channels."),
     change("unsubscribe", Arity::AtLeast(1), unsubscribe)
         .complexity("O(N) where N is the number of channels.")
         .summary("Stops listening to channels, or to all of them."),
     change("psubscribe", Arity::AtLeast(2), psubscribe)
+        .talks(Channels::SubscribePatterns)
         .complexity("O(N) where N is the number of patterns.")
         .summary("Listens to all channels that match one of the patterns."),
     change("punsubscribe", Arity::AtLeast(1), punsubscribe)
         .complexity("O(N) where N is the number of patterns.")
         .summary("Stops listening to patterns, or to all of them."),
     change("ssubscribe", Arity::AtLeast(2), ssubscribe)
+        .talks(Channels::Subscribe)
         .channels(SHARDS)
         .since("7.0.0")
         .complexity("O(N) where N is the number of channels.")
@@ -49,11 +52,13 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(N) where N is the number of channels.")
         .summary("Stops listening to channels that belong to a slot, or to all of them."),
     ask("publish", Arity::Exactly(3), publish)
+        .talks(Channels::Publish)
         .fast()
         .since("2.0.0")
         .complexity("O(N+M) where N is the number of subscribers and M the number of patterns that anybody listens to.")
         .summary("Sends a message to everybody who listens to a channel; replies with how many subscriptions it reached."),
     ask("spublish", Arity::Exactly(3), spublish)
+        .talks(Channels::Publish)
         .channels(Keys::at(1, KeyFlags::NOT_KEY))
         .fast()
         .since("7.0.0")

@@ -52,6 +52,12 @@ choices! {
         Nothing = "nothing",
     }
 
+    /// Which channels new users may use.
+    PubsubDefault {
+        AllChannels = "allchannels",
+        #[default] ResetChannels = "resetchannels",
+    }
+
     /// Who may use a command or option that can harm the machine.
     Guard {
         #[default] No = "no",

@@ -11,6 +11,8 @@ use super::limits::{MAX_FILE_BYTES, MAX_INCLUDE_DEPTH};
 use super::option::{Effect, Opt};
 use super::parse::{self, Source};
 use super::{Config, table, words};
+use crate::acl::rule::{has_spaces, merge_selectors};
+use crate::acl::{Defaults, RuleError, User, UserId};
 use crate::glob;
 
 /// Where a line is from.
@@ -148,10 +150,37 @@ impl Loader {
             let [path] = values.as_slice() else { return Err(Mistake::Line(parse::WRONG_NUMBER.into())) };
             return self.include(Path::new(OsStr::from_bytes(path)), depth + 1);
         }
+        if name.eq_ignore_ascii_case(b"user") {
+            return self.user(&values).map_err(Mistake::Line);
+        }
         let option = table::find(name).ok_or_else(|| Mistake::Line(bad_directive(name)))?;
         let first = !self.given.contains(option.name);
         parse::apply(&mut self.config, option, &values, Source::Lines { first }).map_err(Mistake::Line)?;
         self.given.insert(option.name);
+        Ok(())
+    }
+
+    /// A user with its rules. What is wrong with them is told now; they take effect once the server starts.
+    fn user(&mut self, values: &[&[u8]]) -> Result<(), String> {
+        let declaration = |word: &[u8], reason: &dyn std::fmt::Display| {
+            format!("Error in user declaration '{}': {reason}", words::printable(word))
+        };
+        let Some((name, rules)) = values.split_first() else { return Err(parse::WRONG_NUMBER.into()) };
+        if self.config.users.iter().any(|user| user.first().is_some_and(|known| known == name)) {
+            return Err(declaration(name, &RuleError::DuplicateUser));
+        }
+        if has_spaces(name) {
+            return Err("Spaces not allowed in ACL usernames".into());
+        }
+        let merged = merge_selectors(rules.iter().copied()).map_err(|at| {
+            let begin = rules.get(at).copied().unwrap_or_default();
+            declaration(begin, &"Unmatched parenthesis in acl selector")
+        })?;
+        let checked = User::new(UserId::DEFAULT, name, Defaults::default()).with(&merged, Defaults::default());
+        if let Err((at, error)) = checked {
+            return Err(declaration(merged.get(at).map(Vec::as_slice).unwrap_or_default(), &error));
+        }
+        self.config.users.push(std::iter::once(name.to_vec()).chain(merged).collect());
         Ok(())
     }
 

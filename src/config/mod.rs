@@ -23,7 +23,9 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+pub use choice::{
+    ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel, PubsubDefault,
+};
 pub use docs::docs;
 pub use live::{Hook, Live, SetError};
 pub use memory::MemorySplit;
@@ -31,6 +33,7 @@ pub use rewrite::RewriteError;
 pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
 use value::Value;
 
+use crate::acl::Defaults;
 use crate::keyspace::Limits;
 
 /// Declares the struct and a value of it that only the table's defaults make useful.
@@ -88,6 +91,10 @@ config! {
 
     /// Empty for none.
     requirepass: Vec<u8>,
+    /// Empty for none.
+    aclfile: PathBuf,
+    acl_pubsub_default: PubsubDefault,
+    acllog_max_len: usize,
     protected_mode: bool,
     enable_protected_configs: Guard,
     enable_debug_command: Guard,
@@ -137,6 +144,8 @@ config! {
 
     /// Where CONFIG REWRITE writes; not an option.
     config_file: Option<PathBuf>,
+    /// Users of `user` lines, each with its rules; not an option.
+    users: Vec<Vec<Vec<u8>>>,
 }
 
 impl Default for Config {
@@ -165,6 +174,16 @@ impl Config {
         self.worker_threads.set().map_or_else(|| (cores() * 2).clamp(4, 64), |count| count.get() as usize)
     }
 
+    /// What new users have.
+    pub fn user_defaults(&self) -> Defaults {
+        Defaults { all_channels: self.acl_pubsub_default == PubsubDefault::AllChannels }
+    }
+
+    /// Where the ACL file is, if there is one.
+    pub fn acl_path(&self) -> Option<PathBuf> {
+        (!self.aclfile.as_os_str().is_empty()).then(|| self.dir.join(&self.aclfile))
+    }
+
     /// The sizes that commands ask for.
     pub fn limits(&self) -> Limits {
         Limits {
@@ -183,6 +202,10 @@ impl Config {
     fn complete(&mut self) -> Result<(), (&'static str, String)> {
         self.hz = self.hz.clamp(limits::MIN_HZ, limits::MAX_HZ);
         self.check_memory()?;
+        if !self.users.is_empty() && !self.aclfile.as_os_str().is_empty() {
+            let reason = "there are users in the configuration as well: define them there or in the ACL file, not in both";
+            return Err(("aclfile", reason.to_owned()));
+        }
         appendonly::check(self).map_err(|reason| ("appendonly", reason.to_string()))
     }
 }

@@ -2,30 +2,25 @@
 
 use tarn_resp::Protocol;
 
-use crate::config::Config;
-
-/// Who is known to ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum User {
-    /// Nobody has given a password yet.
-    Unknown,
-    Default,
-}
-
-impl User {
-    /// Of a connection that has not said anything yet.
-    pub fn at_connect(config: &Config) -> User {
-        if config.requirepass.is_empty() { User::Default } else { User::Unknown }
-    }
-}
+use crate::acl::{Acl, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    pub user: User,
+    pub user: UserId,
+    /// As long as this is the generation of the users, it may do everything; 0 is never.
+    pub free_at: u64,
     pub db: u16,
     pub protocol: Protocol,
     /// CLIENT ID.
     pub client: u64,
     /// The keys it reads are remembered for it.
     pub tracks: bool,
+}
+
+impl Caller {
+    /// Whatever it calls may pass.
+    #[inline]
+    pub fn is_free(&self, acl: &Acl) -> bool {
+        self.free_at == acl.generation()
+    }
 }

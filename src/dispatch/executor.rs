@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tarn_engine::{Error as EngineError, Wait};
 
 use super::caller::Caller;
+use super::gate;
 use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
 use super::script::busy_error;
 use super::spec::{Flags, KeyFlags, Run};
@@ -15,6 +16,8 @@ use super::transaction::{Behind, Hold, Replies, Turn, next_random};
 use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
 use super::waiters::Waiter;
 use super::watches::{WatchedKey, Watching};
+use crate::acl::Context;
+use crate::commands::acl::note_denied;
 use crate::encoding::slot;
 use crate::error::{Error, Result, Stop};
 use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, entry, reap, stripe_of};
@@ -150,6 +153,11 @@ impl Executor {
     pub fn serve(&mut self, waiter: &Arc<Waiter>, on: On) -> bool {
         let node = Arc::clone(&self.node);
         let Some(post) = node.post() else { return false };
+        if let Some(refusal) = self.refuse_waiter(waiter) {
+            node.waiters.finish(waiter);
+            post.served(waiter, refusal);
+            return true;
+        }
         loop {
             let unit = Unit {
                 caller: waiter.caller,
@@ -182,6 +190,19 @@ impl Executor {
                 }
             }
         }
+    }
+
+    /// What a waiter hears whose user may not run its command any more.
+    fn refuse_waiter(&mut self, waiter: &Waiter) -> Option<Vec<u8>> {
+        let (node, caller) = (&self.node, &waiter.caller);
+        let user = if caller.is_free(&node.acl) { None } else { node.acl.restricted(caller.user) }?;
+        let denied = gate::permit(&waiter.queued.call(), &user, node).err()?;
+        if let Some(client) = node.clients.get(caller.client) {
+            note_denied(node, &client, node.clock.now_ms(), Context::TopLevel, &denied);
+        }
+        let mut reply = Vec::new();
+        write_error(node, &self.counters, &denied.error(), &mut reply);
+        Some(reply)
     }
 
     /// Whether there is such a key. What is not in memory counts as there.

@@ -2,12 +2,14 @@
 
 use tarn_resp::Args as Words;
 
-use super::caller::{Caller, User};
 use super::registry::{Registered, registry};
 use super::spec::{Flags, Run};
+use super::unit::Call;
+use crate::acl::{self, AtDatabase, Denied, Login, User};
 use crate::config::{Config, CrossSlot};
 use crate::encoding::slot;
 use crate::error::{Error, Result, shown};
+use crate::node::Node;
 
 /// What a client that listens may send.
 const LISTENING: [&str; 9] = [
@@ -61,13 +63,59 @@ fn wrong_arity(command: &Registered) -> Error {
     Error::Arity(command.full_name.clone().into())
 }
 
-/// Refuses a call that this caller may not make, or the configuration forbids. Each call of a unit comes here.
-pub fn admit(command: &Registered, caller: &Caller, config: &Config, words: Words<'_>) -> Result<(), Error> {
-    // Without a password nobody has to give one, also who came while there was one.
-    let locked = caller.user == User::Unknown && !config.requirepass.is_empty();
-    if locked && !command.spec.flags.has(Flags::NO_AUTH) {
-        return Err(Error::reply("NOAUTH Authentication required."));
+/// Why a call may not run.
+#[derive(Debug)]
+pub enum Refusal {
+    Error(Error),
+    /// The user may not do it.
+    Denied(Box<Denied>),
+    /// There is no such user any more.
+    Gone,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Error(error)
     }
+}
+
+/// Refuses a call that this connection may not make, or the configuration forbids. Each call of a unit comes here.
+#[inline]
+pub fn admit(call: &Call<'_>, login: &mut Login, node: &Node, config: &Config) -> Result<(), Refusal> {
+    if !login.is_free(&node.acl) {
+        judge(call, login, node)?;
+    }
+    Ok(admit_slots(call.command, config, call.words)?)
+}
+
+/// What the user says to it.
+fn judge(call: &Call<'_>, login: &mut Login, node: &Node) -> Result<(), Refusal> {
+    if !login.follow(&node.acl) {
+        return Err(Refusal::Gone);
+    }
+    if !login.is_authenticated() && !call.command.spec.flags.has(Flags::NO_AUTH) {
+        return Err(Error::reply("NOAUTH Authentication required.").into());
+    }
+    permit(call, login.user(), node).map_err(|denied| Refusal::Denied(Box::new(denied)))
+}
+
+/// Whether a user may make this call.
+pub fn permit(call: &Call<'_>, user: &User, node: &Node) -> Result<(), Denied> {
+    acl::check(user, call.command, call.words, at_database(call, node))
+}
+
+/// Whether it may read what the call will read without naming it. Asked when the call is about to run.
+pub fn permit_patterns(call: &Call<'_>, user: &User, node: &Node) -> Result<(), Error> {
+    acl::check_patterns(user, call.command, call.words, at_database(call, node))
+}
+
+fn at_database(call: &Call<'_>, node: &Node) -> AtDatabase {
+    AtDatabase { current: call.db, count: node.keyspace.shared.database_count() }
+}
+
+/// Keys of one call are in one slot, where that is asked for.
+#[inline]
+pub fn admit_slots(command: &Registered, config: &Config, words: Words<'_>) -> Result<(), Error> {
     if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none()
     {
         one_slot(command, words)?;

@@ -16,6 +16,8 @@ pub struct Queued {
     pub words: OwnedArgs,
     /// The database it runs on, once EXEC has begun.
     pub db: u16,
+    /// Why it may not run after all, once EXEC has begun.
+    pub refused: Option<Box<Error>>,
 }
 
 impl Queued {
@@ -74,11 +76,11 @@ impl std::fmt::Debug for Multi {
 
 impl Queued {
     fn is_on_keys(&self) -> bool {
-        !matches!(self.command.spec.run, Run::Session(_) | Run::Container)
+        self.refused.is_none() && !matches!(self.command.spec.run, Run::Session(_) | Run::Container)
     }
 
     pub fn call(&self) -> Call<'_> {
-        let Queued { command, named, words, db } = self;
+        let Queued { command, named, words, db, .. } = self;
         Call { command, named: *named, words: words.view(), db: *db, located: Located::default() }
     }
 }

@@ -12,9 +12,10 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
     match command.full_name.as_str() {
         "auth" => Some(replace(words, |at| at > 0)),
         "hello" => {
-            let auth = words.iter().position(|word| word.eq_ignore_ascii_case(b"auth"))?;
+            let auth = auth_option(words)?;
             Some(replace(words, |at| at == auth + 1 || at == auth + 2))
         }
+        "acl|setuser" | "acl|getuser" | "acl|deluser" => Some(replace(words, |at| at > 1)),
         "config|set" => {
             let is_secret = |at: usize| {
                 // Names stand at even places behind the two words of the command, values behind them.
@@ -25,6 +26,18 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
         }
         _ => None,
     }
+}
+
+/// Where AUTH stands among the options of HELLO, behind the protocol.
+fn auth_option(words: Words<'_>) -> Option<usize> {
+    let mut at = 2;
+    while let Some(word) = words.get(at) {
+        if word.eq_ignore_ascii_case(b"auth") {
+            return Some(at);
+        }
+        at += if word.eq_ignore_ascii_case(b"setname") { 2 } else { 1 };
+    }
+    None
 }
 
 fn replace(words: Words<'_>, is_secret: impl Fn(usize) -> bool) -> OwnedArgs {
@@ -51,6 +64,15 @@ mod tests {
             ("auth user pw", "auth (redacted) (redacted)"),
             ("HELLO 3 AUTH user pw SETNAME bob", "HELLO 3 AUTH (redacted) (redacted) SETNAME bob"),
             ("HELLO 3 SETNAME auth2", "HELLO 3 SETNAME auth2"),
+            ("HELLO 3 SETNAME auth", "HELLO 3 SETNAME auth"),
+            (
+                "HELLO 3 SETNAME auth AUTH default pw",
+                "HELLO 3 SETNAME auth AUTH (redacted) (redacted)",
+            ),
+            ("ACL SETUSER bob on >pw", "ACL SETUSER (redacted) (redacted) (redacted)"),
+            ("ACL GETUSER bob", "ACL GETUSER (redacted)"),
+            ("ACL DELUSER bob", "ACL DELUSER (redacted)"),
+            ("ACL LOG", "ACL LOG"),
             (
                 "CONFIG SET timeout 0 requirepass pw hz 10",
                 "CONFIG SET timeout 0 requirepass (redacted) hz 10",

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use hashbrown::HashTable;
 
-use super::spec::Spec;
+use super::spec::{Flags, KeyFlags, KeySpec, Spec};
+use crate::acl::Categories;
 use crate::commands;
 
 /// Longest command name; anything longer is unknown.
@@ -19,6 +20,9 @@ pub struct Registered {
     pub full_name: String,
     /// [`Spec::batches`]
     pub batches: bool,
+    pub categories: Categories,
+    /// It is about keys, and so about the database of the connection.
+    pub is_for_database: bool,
     /// Subcommands, in the order of the table.
     pub subcommands: Vec<Registered>,
 }
@@ -126,6 +130,30 @@ impl Registry {
 }
 
 impl Registered {
+    /// Where the keys of a call stand, and what is done to each.
+    pub fn keys(&self, words: tarn_resp::Args<'_>) -> impl Iterator<Item = (usize, KeyFlags)> {
+        let positions = self.spec.keys.positions(words);
+        let keys = positions.filter(|(_, spec)| !spec.flags.has(KeyFlags::NOT_KEY));
+        keys.map(move |(at, spec)| (at, self.key_flags(spec, words)))
+    }
+
+    /// For a few commands it depends on their options.
+    pub fn key_flags(&self, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
+        if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
+            return spec.flags;
+        }
+        let has = |first: usize, options: &[&str]| {
+            let mut rest = words.iter().skip(first);
+            rest.any(|word| options.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes())))
+        };
+        let full = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
+        match self.spec.name {
+            "set" if !has(3, &["get"]) => KeyFlags::OW.or(KeyFlags::UPDATE),
+            "bitfield" if !has(2, &["set", "incrby"]) => KeyFlags::RO.or(KeyFlags::ACCESS),
+            _ => full,
+        }
+    }
+
     pub fn subcommand(&self, word: &[u8]) -> Option<&Registered> {
         self.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.spec.name.as_bytes()))
     }
@@ -136,7 +164,15 @@ fn register(spec: &'static Spec, parent: &str, total: &mut usize) -> Registered 
     *total += 1;
     let full_name = if parent.is_empty() { spec.name.to_owned() } else { format!("{parent}|{}", spec.name) };
     let subcommands = spec.subcommands.iter().map(|sub| register(sub, spec.name, total)).collect();
-    Registered { id, spec, full_name, batches: spec.batches(), subcommands }
+    let (batches, categories) = (spec.batches(), Categories::of(spec));
+    let is_for_database = is_for_database(spec);
+    Registered { id, spec, full_name, batches, categories, is_for_database, subcommands }
+}
+
+fn is_for_database(spec: &Spec) -> bool {
+    let has_keys = spec.keys.specs().any(|key| !key.flags.has(KeyFlags::NOT_KEY));
+    let names_others = matches!(spec.databases, super::spec::Databases::Words(_));
+    !names_others && (has_keys || spec.flags.has(Flags::READONLY) || spec.flags.has(Flags::WRITE))
 }
 
 #[cfg(test)]

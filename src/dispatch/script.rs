@@ -9,11 +9,12 @@ use tarn_resp::{Args as Words, Protocol, encode};
 use super::caller::Caller;
 use super::gate;
 use super::locks::{Busy, Held, LockSet, StripeSet};
-use super::registry::Registered;
 use super::session::{Answer, Session, SessionCx};
 use super::spec::{Flags, Run};
 use super::unit::{Call, nil};
+use crate::acl::{Context, Login, User};
 use crate::clients::Client;
+use crate::commands::acl::note_denied;
 use crate::config::Config;
 use crate::encoding::slot;
 use crate::error::{Error, Result, Stop, Why};
@@ -130,10 +131,14 @@ pub(super) fn run(cx: &mut WriteCx<'_>, call: &Call<'_>, scene: &mut Scene<'_, '
         let words = call.words.iter().map(Into::into).collect();
         node.scripting.running.list(what.kind(), what.code().name(), words, begun)
     });
+    // All calls of a script are judged by the same rules.
+    let caller = &scene.caller;
+    let user = if caller.is_free(&node.acl) { None } else { node.acl.restricted(caller.user) };
     let random = draws(cx.env.random).nth(1).unwrap_or_default();
     let (db, located, first_random) = (call.db, cx.env.located, cx.env.random);
     let mut host = ScriptHost {
         read_only: read_only || flags.has(ScriptFlags::NO_WRITES),
+        user,
         flags,
         config,
         db,
@@ -187,6 +192,8 @@ struct ScriptHost<'r, 'c, 't, 'n> {
     cx: &'r mut WriteCx<'c>,
     scene: &'r mut Scene<'t, 'n>,
     config: Arc<Config>,
+    /// Whose permissions are asked for; None where everything is allowed.
+    user: Option<Arc<User>>,
     flags: ScriptFlags,
     read_only: bool,
     db: u16,
@@ -249,8 +256,9 @@ impl Host for ScriptHost<'_, '_, '_, '_> {
     }
 
     fn may_call(&mut self, words: Words<'_>) -> Option<bool> {
-        let (command, _) = gate::find(words).ok()?;
-        Some(gate::admit(command, &self.scene.caller, &self.config, words).is_ok())
+        let (command, named) = gate::find(words).ok()?;
+        let call = Call { command, named, words, db: self.db, located: Located::default() };
+        Some(self.user.as_ref().is_none_or(|user| gate::permit(&call, user, self.scene.node).is_ok()))
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {
@@ -277,9 +285,9 @@ impl ScriptHost<'_, '_, '_, '_> {
 
     fn try_call(&mut self, words: Words<'_>, protocol: Protocol, reply: &mut Vec<u8>) -> Result<()> {
         let (command, named) = gate::find(words).map_err(|error| in_script(&error))?;
-        self.admit(command, words)?;
         let located = Located::default();
         let call = Call { command, named, words, db: self.db, located };
+        self.admit(&call)?;
         if let Run::Session(handler) = command.spec.run {
             return self.answer(&call, handler, protocol, reply);
         }
@@ -317,19 +325,35 @@ impl ScriptHost<'_, '_, '_, '_> {
     }
 
     /// What any call of a client has to pass, and what only scripts have to.
-    fn admit(&self, command: &'static Registered, words: Words<'_>) -> Result<()> {
+    fn admit(&self, call: &Call<'_>) -> Result<()> {
+        let Call { command, words, .. } = *call;
         if command.spec.flags.has(Flags::NOSCRIPT) {
             return Err(Error::reply("ERR This Redis command is not allowed from script").into());
+        }
+        if let Some(user) = &self.user {
+            self.permit(call, user)?;
         }
         if self.read_only && command.spec.is_write() {
             return Err(Error::reply("ERR Write commands are not allowed from read-only scripts.").into());
         }
         let allows_slots =
             self.flags.has(ScriptFlags::OLD) || self.flags.has(ScriptFlags::ALLOW_CROSS_SLOT_KEYS);
-        match gate::admit(command, &self.scene.caller, &self.config, words) {
+        match gate::admit_slots(command, &self.config, words) {
             Err(Error::CrossSlot) if allows_slots => Ok(()),
             other => Ok(other?),
         }
+    }
+
+    /// The permissions of who runs the script count for each of its calls.
+    fn permit(&self, call: &Call<'_>, user: &User) -> Result<()> {
+        let node = self.scene.node;
+        gate::permit(call, user, node).map_err(|denied| {
+            if let Some(client) = node.clients.get(self.scene.caller.client) {
+                note_denied(node, &client, self.cx.env.now_ms, Context::Lua, &denied);
+            }
+            denied.script_error()
+        })?;
+        Ok(gate::permit_patterns(call, user, node)?)
     }
 
     /// Locks the keys of a call that the script has not locked yet.
@@ -385,7 +409,7 @@ impl ScriptHost<'_, '_, '_, '_> {
         let now_ms = self.cx.env.now_ms;
         let session = self.session.get_or_insert_with(|| {
             let client = Client::new(caller.client, 0, -1, String::new(), String::new(), now_ms);
-            let mut session = Session::new(Arc::new(client), caller.user);
+            let mut session = Session::new(Arc::new(client), Login::at_connect(&node.acl));
             session.db = self.db;
             session
         });

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use tarn_resp::Protocol;
 
-use super::caller::{Caller, User};
+use super::caller::Caller;
 use super::executor::Executor;
 use super::locks::StripeSet;
 use super::multi::{Multi, Queued};
 use super::watches::Watch;
+use crate::acl::{self, Acl, Login};
 use crate::clients::{Client, flag};
 use crate::error::{Error, Result};
 use crate::keyspace::{ReadCx, WriteCx, libraries, local};
 use crate::node::Node;
-use crate::pubsub::{Change, Subscriptions};
+use crate::pubsub::{Change, Kind, Subscriptions};
 use crate::reply::Reply;
 use crate::scripting::functions::{Functions, IfTaken, Known, Library};
 use crate::tracking::Tracker;
@@ -36,7 +37,7 @@ pub struct Session {
     pub client: Arc<Client>,
     pub db: u16,
     pub protocol: Protocol,
-    pub user: User,
+    pub login: Login,
     pub reply_mode: ReplyMode,
     /// Gets a copy of every command.
     pub is_monitor: bool,
@@ -53,12 +54,13 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(client: Arc<Client>, user: User) -> Session {
+    pub fn new(client: Arc<Client>, login: Login) -> Session {
+        client.set_user(login.id());
         Session {
             client,
             db: 0,
             protocol: Protocol::Resp2,
-            user,
+            login,
             reply_mode: ReplyMode::On,
             is_monitor: false,
             no_touch: false,
@@ -74,11 +76,39 @@ impl Session {
     #[inline]
     pub fn caller(&self) -> Caller {
         let tracks = self.tracking.as_ref().is_some_and(|tracking| tracking.remembers());
-        Caller { user: self.user, db: self.db, protocol: self.protocol, client: self.client.id, tracks }
+        Caller {
+            user: self.login.id(),
+            free_at: self.login.free_at(),
+            db: self.db,
+            protocol: self.protocol,
+            client: self.client.id,
+            tracks,
+        }
     }
 
     pub fn is_authenticated(&self) -> bool {
-        self.user != User::Unknown
+        self.login.is_authenticated()
+    }
+
+    /// Is another user from now on.
+    pub fn set_login(&mut self, login: Login) {
+        self.client.set_user(login.id());
+        self.login = login;
+    }
+
+    /// Looks at the users again, if they have changed. False where this connection has to end: its user is gone, or may not
+    /// hear any more what it listens to.
+    pub fn follow_users(&mut self, acl: &Acl) -> bool {
+        if self.login.is_current(acl) {
+            return true;
+        }
+        let is_there = self.login.follow(acl);
+        let user = self.login.user();
+        let may_hear = |kind: Kind| {
+            let is_pattern = kind == Kind::Pattern;
+            self.subscriptions.names(kind).all(|name| acl::may_hear(user, name, is_pattern))
+        };
+        is_there && Kind::ALL.into_iter().all(may_hear)
     }
 
     /// Messages come between replies, so that only commands about them may be sent: RESP2 cannot tell one from the other.

@@ -365,6 +365,29 @@ pub enum ElementHint {
     AnyScore,
 }
 
+/// What a command does with the channels that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channels {
+    /// The first argument.
+    Publish,
+    /// All arguments.
+    Subscribe,
+    SubscribePatterns,
+}
+
+/// Which databases a command is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Databases {
+    /// The connection's, if it is about keys at all.
+    Own,
+    /// Those that these words name.
+    Words(&'static [u16]),
+    OwnAndWords(&'static [u16]),
+    /// And the one behind an option that may stand from a position on.
+    OwnAndOption(&'static str, u16),
+    Every,
+}
+
 #[derive(Clone, Copy)]
 pub struct Spec {
     /// Lower case; a subcommand's own word only.
@@ -400,6 +423,9 @@ pub struct Spec {
     pub not_queued: bool,
     /// What it waits for goes with its key: it is told when that is gone.
     pub ends_with_key: bool,
+    /// It sends messages or asks for them.
+    pub talks: Option<Channels>,
+    pub databases: Databases,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -425,6 +451,8 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         reads_sources: false,
         not_queued: false,
         ends_with_key: false,
+        talks: None,
+        databases: Databases::Own,
     }
 }
 
@@ -508,6 +536,18 @@ impl Spec {
     /// Names that stand where keys do and are none: they only choose a node.
     pub const fn channels(mut self, keys: Keys) -> Spec {
         self.keys = keys;
+        self
+    }
+
+    /// The permission to use channels is needed.
+    pub const fn talks(mut self, channels: Channels) -> Spec {
+        self.talks = Some(channels);
+        self
+    }
+
+    /// The permission to use these databases is needed.
+    pub const fn databases(mut self, databases: Databases) -> Spec {
+        self.databases = databases;
         self
     }
 

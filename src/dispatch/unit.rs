@@ -130,7 +130,7 @@ impl<'a> Call<'a> {
     /// A copy to be kept.
     pub fn to_queued(&self) -> Queued {
         let Call { command, named, words, db, .. } = *self;
-        Queued { command, named, words: words.to_owned_args(), db }
+        Queued { command, named, words: words.to_owned_args(), db, refused: None }
     }
 
     /// Adds what it locks.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::info::key_counts;
 use super::{CommandTotals, process};
+use crate::acl::Reason;
 use crate::clients::flag;
 use crate::config::Choice as _;
 use crate::dispatch::registry::registry;
@@ -69,6 +70,11 @@ fn about_traffic(node: &Node, page: &mut Page) {
         "Connections refused because of maxclients.",
         metrics.sum(|t| t.rejected_connections.get()),
     );
+    page.family("tarn_acl_access_denied_total", Kind::Counter, "What users were refused, by what they lack.");
+    for reason in Reason::ALL {
+        let count = node.acl.log.count(reason);
+        page.labelled("tarn_acl_access_denied_total", &[("reason", reason.name())], count);
+    }
     page.counter("tarn_net_input_bytes_total", "Bytes read.", metrics.sum(|t| t.net_in_bytes.get()));
     page.counter("tarn_net_output_bytes_total", "Bytes written.", metrics.sum(|t| t.net_out_bytes.get()));
     page.counter(

@@ -48,6 +48,7 @@ impl IoThread {
             return Flow::Next;
         }
         self.choose_databases(connection.session.db, &mut exec.queue);
+        self.permit_queued(connection, &mut exec.queue);
         let watching = match &connection.session.watch {
             Some(watch) => Watching::Check(watch.clone()),
             None => Watching::No,
@@ -116,6 +117,10 @@ impl IoThread {
             }
             let Some(queued) = exec.queue.get(exec.next) else { break };
             exec.next += 1;
+            if let Some(error) = &queued.refused {
+                write_error(&self.node, &self.pipeline.executor.counters, error, &mut exec.out);
+                continue;
+            }
             let Run::Session(handler) = queued.command.spec.run else { continue };
             let begin = connection.output.len();
             let call = queued.call();

@@ -17,8 +17,8 @@ use super::pipeline::{Flow, Pipeline};
 use super::subscriptions::{Deliveries, output_limit, write_late_news};
 use super::waiting::Waiting;
 use super::workers::Workers;
+use crate::acl::Login;
 use crate::config::{AppendFsync, Config};
-use crate::dispatch::caller::User;
 use crate::dispatch::executor::{Executor, write_error};
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::registry;
@@ -177,7 +177,7 @@ impl IoThread {
         match message {
             Message::Connected(transport, client) => {
                 self.pipeline.executor.counters.connections.add(1);
-                let session = Session::new(client, User::at_connect(&self.config));
+                let session = Session::new(client, Login::at_connect(&self.node.acl));
                 self.adopt(Box::new(Connection::new(transport, session)));
             }
             Message::HandedOn(connection) => {
@@ -498,7 +498,7 @@ impl IoThread {
             let listens = connection.session.is_monitor || !connection.session.subscriptions.is_empty();
             if timeout_ms != 0 && idle_ms > timeout_ms && !waits && !listens {
                 to_close.push(place);
-            } else if client.is_killed() {
+            } else if client.is_killed() || !connection.session.follow_users(&self.node.acl) {
                 // Replies that were promised before the kill still go out, as far as the socket takes them.
                 to_close.push(place);
             } else if connection.over_limit(output_limit(&self.config, connection), now) {

@@ -201,7 +201,7 @@ fn refuse(node: &Node, transport: &Transport, peer: Option<&SocketAddr>) -> Opti
     if !node.clients.admit(config.maxclients as usize) {
         return Some("-ERR max number of clients reached\r\n");
     }
-    if config.protected_mode && config.requirepass.is_empty() && !is_local {
+    if config.protected_mode && !is_local && node.acl.users().0.default_user().nopass {
         node.clients.give_back();
         return Some(DENIED);
     }

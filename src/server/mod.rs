@@ -14,6 +14,7 @@ mod exec;
 mod io_thread;
 mod listener;
 mod mailbox;
+mod permission;
 mod pipeline;
 mod subscriptions;
 mod sweeper;
@@ -55,6 +56,8 @@ pub enum ServerError {
     Open { dir: String, reason: String },
     #[error("{0}")]
     Io(#[from] io::Error),
+    #[error("the users could not be loaded: {0}")]
+    Users(String),
     #[error("the data could not be closed in order: {0}")]
     Close(tarn_engine::Error),
 }
@@ -65,6 +68,7 @@ pub fn run(config: Config) -> Result<(), ServerError> {
     // The port first: a second server on it must not touch the data.
     let listener = Listener::open(&config)?;
     let node = Arc::new(open_node(config)?);
+    node.acl.open(&node.config.current()).map_err(ServerError::Users)?;
     open_libraries(&node).map_err(|stop| {
         let dir = node.config.current().dir.display().to_string();
         ServerError::Open { dir, reason: stop.to_string() }

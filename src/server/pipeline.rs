@@ -314,8 +314,8 @@ impl IoThread {
         if self.node.pause.holds(true, now_ms).is_some() {
             return None;
         }
-        let config = &*self.config;
-        let is_admitted = |call: &Call<'_>| gate::admit(call.command, &caller, config, call.words).is_ok();
+        let (node, config, login) = (&*self.node, &*self.config, &mut connection.session.login);
+        let is_admitted = |call: &Call<'_>| gate::admit(call, login, node, config).is_ok();
         let admitted = calls.clone().take_while(is_admitted).count();
         let (calls, watching) = (calls.take(admitted), Watching::No);
         let unit =
@@ -382,8 +382,8 @@ impl IoThread {
         let before = connection.output.len();
         self.pipeline.command_wrote = false;
         self.pipeline.confirmed = false;
-        if let Err(error) = gate::admit(command, &connection.session.caller(), &self.config, words) {
-            return self.reject(connection, Some(command), &error);
+        if let Err(refusal) = gate::admit(&call, &mut connection.session.login, &self.node, &self.config) {
+            return self.refuse(connection, command, refusal);
         }
         if connection.session.only_listens()
             && let Err(error) = gate::admit_listening(command)
@@ -407,6 +407,9 @@ impl IoThread {
         }
         if connection.session.multi.is_some() && !command.spec.not_queued {
             return self.queue(connection, call);
+        }
+        if let Err(error) = self.permit_patterns(connection, &call) {
+            return self.reject(connection, Some(command), &error);
         }
         // EXEC comes behind what it runs.
         if self.node.clients.monitors() > 0 && !is_exec {
@@ -603,7 +606,7 @@ impl IoThread {
         });
     }
 
-    fn reject(&mut self, connection: &mut Connection, command: Option<&Registered>, error: &Error) -> Flow {
+    pub(super) fn reject(&mut self, connection: &mut Connection, command: Option<&Registered>, error: &Error) -> Flow {
         let before = connection.output.len();
         connection.session.abort_multi();
         if let Some(counters) = command.and_then(|c| self.pipeline.executor.counters.command(c.id)) {

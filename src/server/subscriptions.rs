@@ -143,6 +143,11 @@ impl IoThread {
                         None => continue,
                     },
                 };
+                if !connection.session.follow_users(&self.node.acl) {
+                    connection.dead = true;
+                    self.connections.to_send.push(place);
+                    continue;
+                }
                 let waiting = connection.unsent();
                 messages.write(connection.session.protocol, &mut connection.output);
                 // What waits already is on a list, unless it is too much.

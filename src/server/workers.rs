@@ -204,5 +204,5 @@ fn perform(
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
     stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
     let Outcome::Park(_) = outcome else { return (outcome, exec, None) };
-    (outcome, exec, Some(Queued { command, named, words, db: caller.db }))
+    (outcome, exec, Some(Queued { command, named, words, db: caller.db, refused: None }))
 }

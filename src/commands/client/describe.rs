@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use crate::acl::{DEFAULT_NAME, Users};
 use crate::clients::{Client, flag};
 use crate::dispatch::registry::registry;
 
@@ -11,7 +12,7 @@ pub fn command_names() -> Vec<&'static str> {
 }
 
 /// Appends the line. Numbers that Redis shows and that mean nothing here are what an idle client of Redis has.
-pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u8>) {
+pub fn describe(client: &Client, commands: &[&str], users: &Users, now_ms: u64, out: &mut Vec<u8>) {
     let labels = client.labels();
     let [channels, patterns, shards] = client.subscriptions();
     let secs_since = |ms: u64| now_ms.saturating_sub(ms) / 1000;
@@ -28,15 +29,16 @@ pub fn describe(client: &Client, commands: &[&str], now_ms: u64, out: &mut Vec<u
     let _ = write!(
         out,
         " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi={} qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
-         rbs=0 rbp=0 obl={reply} oll=0 omem={reply} tot-mem={total} events={} cmd={command} user=default redir=-1 resp={}",
+         rbs=0 rbp=0 obl={reply} oll=0 omem={reply} tot-mem={total} events={} cmd={command} user=",
         secs_since(client.created_ms),
         secs_since(client.last_active_ms()),
         flags(client),
         client.db(),
         client.queued(),
         if reply > 0 { "rw" } else { "r" },
-        if client.has(flag::RESP3) { 3 } else { 2 },
     );
+    out.extend_from_slice(users.by_id(client.user()).map_or(DEFAULT_NAME, |user| &user.name));
+    let _ = write!(out, " redir=-1 resp={}", if client.has(flag::RESP3) { 3 } else { 2 });
     for (name, label) in [("lib-name", &labels.lib_name), ("lib-ver", &labels.lib_ver)] {
         // Redis 7.0 has no such field: it is shown once a client makes use of it.
         if !label.is_empty() {

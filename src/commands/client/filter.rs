@@ -3,8 +3,8 @@
 
 use super::Class;
 use super::describe::flags;
+use crate::acl::UserId;
 use crate::clients::{Client, flag};
-use crate::commands::connection::DEFAULT_USER;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::SessionCx;
 use crate::error::{Error, Result};
@@ -22,8 +22,7 @@ enum Test {
     LocalAddr(Vec<u8>),
     Ip(Vec<u8>),
     Class(Class),
-    /// Everybody is the one user that there is.
-    User,
+    User(UserId),
     Name(Vec<u8>),
     LibName(Vec<u8>),
     LibVer(Vec<u8>),
@@ -44,7 +43,7 @@ impl Test {
             Test::LocalAddr(addr) => addr == client.local_addr.as_bytes(),
             Test::Ip(ip) => client.addr.rsplit_once(':').is_some_and(|(own, _)| own.as_bytes() == ip),
             Test::Class(class) => *class == Class::of(client),
-            Test::User => true,
+            Test::User(user) => *user == client.user(),
             Test::Name(name) => *name == client.labels().name,
             Test::LibName(name) => *name == client.labels().lib_name,
             Test::LibVer(version) => *version == client.labels().lib_ver,
@@ -126,10 +125,10 @@ fn test(
         b"laddr" => Test::LocalAddr(value.to_vec()),
         b"ip" => Test::Ip(value.to_vec()),
         b"type" => Test::Class(Class::parse(value)?),
-        b"user" if value != DEFAULT_USER => {
-            return Err(Error::about("ERR No such user '", value, "'").into());
-        }
-        b"user" => Test::User,
+        b"user" => match cx.node.acl.users().0.get(value) {
+            Some(user) => Test::User(user.id),
+            None => return Err(Error::about("ERR No such user '", value, "'").into()),
+        },
         b"name" => Test::Name(value.to_vec()),
         b"lib-name" => Test::LibName(value.to_vec()),
         b"lib-ver" => Test::LibVer(value.to_vec()),

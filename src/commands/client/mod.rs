@@ -17,7 +17,7 @@ use crate::node::{Node, PauseMode};
 use crate::number;
 use crate::reply::Reply;
 
-pub use describe::describe;
+pub use describe::{command_names, describe};
 use filter::Filter;
 
 /// Clients whose description an I/O thread makes itself; a longer list is made by a worker.
@@ -112,7 +112,8 @@ fn id(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 
 fn info(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     let mut text = Vec::new();
-    describe(&cx.session.client, &describe::command_names(), cx.now_ms, &mut text);
+    let users = cx.node.acl.users().0;
+    describe(&cx.session.client, &command_names(), &users, cx.now_ms, &mut text);
     Ok(Reply::Verbatim(b"txt", text).into())
 }
 
@@ -157,12 +158,12 @@ fn list_text(node: &Node, filter: &Filter, asking: u64, now_ms: u64) -> Reply {
         None => node.clients.list(),
         Some(ids) => ids.iter().filter_map(|id| node.clients.get(*id)).collect(),
     };
-    let names = describe::command_names();
+    let (names, users) = (command_names(), node.acl.users().0);
     let mut text = Vec::new();
     for client in clients {
         let is_spared = filter.spares_self == Some(true) && client.id == asking;
         if !is_spared && filter.matches(&client, now_ms) {
-            describe(&client, &names, now_ms, &mut text);
+            describe(&client, &names, &users, now_ms, &mut text);
         }
     }
     Reply::Verbatim(b"txt", text)

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::acl::Users;
 use crate::testkit::{Kit, START_MS};
 
 fn connect(kit: &Kit, id: u64) -> Arc<Client> {
@@ -19,7 +20,7 @@ fn a_client_is_described_in_one_line() {
     client.set_db(3);
     client.set_buffers(11, 22);
     let mut text = Vec::new();
-    describe(&client, &[], START_MS + 2_999, &mut text);
+    describe(&client, &[], &Users::default(), START_MS + 2_999, &mut text);
     let text = String::from_utf8(text).unwrap();
     assert!(
         text.starts_with(

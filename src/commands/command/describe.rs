@@ -1,33 +1,8 @@
 //! A command as COMMAND INFO shows it.
 
 use crate::dispatch::registry::Registered;
-use crate::dispatch::spec::{Find, Flags, Group, KeySpec, Keys, Run, Spec};
+use crate::dispatch::spec::{Find, Flags, KeySpec, Keys};
 use crate::reply::Reply;
-
-/// ACL categories in the order of replies.
-const CATEGORIES: &[(&str, &str)] = &[
-    ("keyspace", "@keyspace"),
-    ("read", "@read"),
-    ("write", "@write"),
-    ("set", "@set"),
-    ("sortedset", "@sortedset"),
-    ("list", "@list"),
-    ("hash", "@hash"),
-    ("string", "@string"),
-    ("bitmap", "@bitmap"),
-    ("hyperloglog", "@hyperloglog"),
-    ("geo", "@geo"),
-    ("stream", "@stream"),
-    ("pubsub", "@pubsub"),
-    ("admin", "@admin"),
-    ("fast", "@fast"),
-    ("slow", "@slow"),
-    ("blocking", "@blocking"),
-    ("dangerous", "@dangerous"),
-    ("connection", "@connection"),
-    ("transaction", "@transaction"),
-    ("scripting", "@scripting"),
-];
 
 pub fn describe(command: &'static Registered) -> Reply {
     let spec = command.spec;
@@ -43,50 +18,11 @@ pub fn describe(command: &'static Registered) -> Reply {
         Reply::Integer(first),
         Reply::Integer(last),
         Reply::Integer(step),
-        Reply::Set(marked_categories(spec).map(Reply::Simple).collect()),
+        Reply::Set(command.categories.marked().map(Reply::Simple).collect()),
         Reply::Set(spec.tips.iter().map(|tip| Reply::text(tip)).collect()),
         Reply::Set(spec.keys.specs().map(key_spec).collect()),
         Reply::Set(command.subcommands.iter().map(describe).collect()),
     ])
-}
-
-/// ACL categories without their mark.
-pub fn categories(spec: &Spec) -> impl Iterator<Item = &'static str> {
-    let spec = *spec;
-    CATEGORIES.iter().map(|(name, _)| *name).filter(move |name| is_in(&spec, name))
-}
-
-fn marked_categories(spec: &Spec) -> impl Iterator<Item = &'static str> {
-    let spec = *spec;
-    CATEGORIES.iter().filter(move |(name, _)| is_in(&spec, name)).map(|(_, marked)| *marked)
-}
-
-/// Follows from flags and group, as in Redis, unless the table says so itself.
-fn is_in(spec: &Spec, category: &str) -> bool {
-    let flag = |flag: Flags| spec.flags.has(flag);
-    let is_container = matches!(spec.run, Run::Container);
-    spec.acl.contains(&category)
-        || match category {
-            // Nobody knows what a script reads.
-            "read" => flag(Flags::READONLY) && !matches!(spec.run, Run::Script(_)),
-            "write" => flag(Flags::WRITE),
-            "admin" | "dangerous" => flag(Flags::ADMIN),
-            "pubsub" => flag(Flags::PUBSUB),
-            "blocking" => flag(Flags::BLOCKING),
-            "fast" => flag(Flags::FAST),
-            "slow" => !flag(Flags::FAST),
-            "string" => spec.group == Group::String,
-            "hash" => spec.group == Group::Hash,
-            "set" => spec.group == Group::Set,
-            "list" => spec.group == Group::List,
-            "sortedset" => spec.group == Group::SortedSet,
-            "bitmap" => spec.group == Group::Bitmap,
-            "hyperloglog" => spec.group == Group::HyperLogLog,
-            "geo" => spec.group == Group::Geo,
-            "stream" => spec.group == Group::Stream && !is_container,
-            "connection" => spec.group == Group::Connection && !is_container,
-            _ => false,
-        }
 }
 
 /// First key, last key and step, for clients from before key specs. Zeros where a range cannot say it.

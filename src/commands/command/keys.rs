@@ -3,7 +3,7 @@
 use crate::dispatch::args::Args;
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::{Answer, SessionCx};
-use crate::dispatch::spec::{KeyFlags, KeySpec};
+use crate::dispatch::spec::KeySpec;
 use crate::error::{Error, Result};
 use crate::reply::Reply;
 
@@ -16,7 +16,7 @@ pub fn get_keys(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 pub fn get_keys_and_flags(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     let (command, words) = parse(args)?;
     let keys = found(args)?.map(|(at, spec)| {
-        let flags = flags(command, spec, words);
+        let flags = command.key_flags(spec, words);
         let flags = Reply::Set(flags.words().map(Reply::Simple).collect());
         Reply::Array(vec![Reply::bulk(words.get(at).unwrap_or(&[])), flags])
     });
@@ -44,21 +44,4 @@ fn parse(args: Args<'_>) -> Result<(&'static Registered, tarn_resp::Args<'_>)> {
 fn found(args: Args<'_>) -> Result<impl Iterator<Item = (usize, &'static KeySpec)>> {
     let (command, words) = parse(args)?;
     Ok(command.spec.keys.positions(words))
-}
-
-/// What is done to the key. For a few commands that depends on their options.
-fn flags(command: &Registered, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
-    if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
-        return spec.flags;
-    }
-    let has = |options: &[&str]| {
-        let mut rest = words.iter().skip(2);
-        rest.any(|word| options.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes())))
-    };
-    let full = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
-    match command.spec.name {
-        "set" if !has(&["get"]) => KeyFlags::OW.or(KeyFlags::UPDATE),
-        "bitfield" if !has(&["set", "incrby"]) => KeyFlags::RO.or(KeyFlags::ACCESS),
-        _ => full,
-    }
 }

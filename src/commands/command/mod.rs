@@ -5,6 +5,7 @@ mod docs;
 mod keys;
 
 use super::help::help;
+use crate::acl::Categories;
 use crate::dispatch::args::Args;
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::{Answer, SessionCx};
@@ -108,10 +109,10 @@ fn list(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(match by.as_slice() {
         // There are no modules.
         b"module" => names(&|_| false),
-        b"aclcat" => names(&|command| {
-            let mut categories = describe::categories(command.spec);
-            categories.any(|category| category.as_bytes().eq_ignore_ascii_case(value))
-        }),
+        b"aclcat" => {
+            let wanted = Categories::named(value);
+            names(&|command| wanted.is_some_and(|wanted| command.categories.has(wanted)))
+        }
         b"pattern" => names(&|command| glob::matches(value, command.full_name.as_bytes(), true)),
         _ => return Err(Error::Syntax.into()),
     }

@@ -121,8 +121,6 @@ pub const OPTIONS: &[Opt] = &[
     number("list-compress-depth", small_count(), "0"),
     number("stream-node-max-bytes", memory(0), "4kb"),
     // Families of commands that have no use for them yet.
-    number("acllog-max-len", count(), "128"),
-    choice("acl-pubsub-default", &["allchannels", "resetchannels"], "resetchannels"),
     choice("enable-module-command", Guard::NAMES, "no").at_start(),
     choice("propagation-error-behavior", &["ignore", "panic", "panic-on-replicas"], "ignore"),
     // Replication.

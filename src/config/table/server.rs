@@ -2,7 +2,9 @@
 
 use super::{at, count, int, memory, small_count};
 use crate::config::appendonly;
-use crate::config::choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+use crate::config::choice::{
+    ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel, PubsubDefault,
+};
 use crate::config::limits::{
     MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_WORKER_THREADS,
 };
@@ -106,7 +108,17 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Security, "requirepass", Kind::Text, "")
         .field(at!(requirepass))
         .sensitive()
-        .help("Password that clients must AUTH with; empty for none."),
+        .help("Password of the default user, which clients must AUTH with; empty for none. A `user default` line and the ACL file count instead of it."),
+    Opt::new(Security, "aclfile", Kind::Text, "")
+        .field(at!(aclfile))
+        .at_start()
+        .help("File of users, a line each, that is read at the start and by ACL LOAD and written by ACL SAVE; empty for none. Relative paths count from `dir`. Users can be in the configuration instead, in lines that begin with `user`."),
+    Opt::new(Security, "acl-pubsub-default", Kind::Choice(PubsubDefault::NAMES), "resetchannels")
+        .field(at!(acl_pubsub_default))
+        .help("Which channels new users may use: all, or none until a rule says so."),
+    Opt::new(Security, "acllog-max-len", count(), "128")
+        .field(at!(acllog_max_len))
+        .help("Entries that ACL LOG keeps."),
     Opt::new(Security, "protected-mode", Kind::Bool, "yes")
         .field(at!(protected_mode))
         .help("Refuses clients of other machines while there is no password."),

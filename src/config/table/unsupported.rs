@@ -6,8 +6,6 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("slaveof", "Tarn does not replicate"),
     ("loadmodule", "Tarn loads no modules"),
     ("rename-command", "Tarn does not rename commands"),
-    ("user", "Tarn has no ACL users yet; 'requirepass' sets a password"),
-    ("aclfile", "Tarn has no ACL users yet; 'requirepass' sets a password"),
     ("bind-source-addr", "Tarn opens no connections of its own"),
     ("oom-score-adj-values", "Tarn does not change its OOM score; set it in the service manager"),
     ("server_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),

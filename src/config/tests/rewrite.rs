@@ -21,10 +21,10 @@ fn rewritten(before: &str, pairs: &[(&str, &str)]) -> String {
     let pairs: Vec<(&[u8], &[u8])> =
         pairs.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
     live.set(&pairs, true).unwrap();
-    live.rewrite().unwrap();
+    live.rewrite(&[]).unwrap();
     assert_eq!(*start(&path).current(), *live.current());
     let text = fs::read_to_string(&path).unwrap();
-    live.rewrite().unwrap();
+    live.rewrite(&[]).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "a second rewrite changes nothing");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside the file");
     text.strip_prefix("dir \"/data\"\n").unwrap().to_string()
@@ -97,7 +97,7 @@ fn includes_and_lines_that_are_not_understood_stay() {
     fs::write(&path, "dir /data\n").unwrap();
     let live = start(&path);
     fs::write(&path, "include /x/*.conf\nnonsense \"\ndir /data\nunknown 1").unwrap();
-    live.rewrite().unwrap();
+    live.rewrite(&[]).unwrap();
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         "include /x/*.conf\nnonsense \"\ndir \"/data\"\nunknown 1\n"
@@ -113,7 +113,7 @@ fn a_link_and_its_permissions_survive() {
     std::os::unix::fs::symlink(&file, &link).unwrap();
     let live = start(&link);
     live.set(&[(b"timeout", b"5")], false).unwrap();
-    live.rewrite().unwrap();
+    live.rewrite(&[]).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&file).unwrap().ends_with("timeout 5\n"));
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -126,16 +126,16 @@ fn a_file_that_was_removed_is_written_anew() {
     fs::write(&path, "dir /data\nhz 20\n").unwrap();
     let live = start(&path);
     fs::remove_file(&path).unwrap();
-    live.rewrite().unwrap();
+    live.rewrite(&[]).unwrap();
     assert_eq!(*start(&path).current(), *live.current());
 }
 
 #[test]
 fn errors_have_redis_words() {
-    let error = Live::new(Config::default()).rewrite().unwrap_err();
+    let error = Live::new(Config::default()).rewrite(&[]).unwrap_err();
     assert_eq!(error.to_string(), "The server is running without a config file");
     let config = Config { config_file: Some("/nonexistent/tarn.conf".into()), ..Config::default() };
-    let error = Live::new(config).rewrite().unwrap_err();
+    let error = Live::new(config).rewrite(&[]).unwrap_err();
     assert!(matches!(error, RewriteError::Io(_)));
     assert_eq!(error.to_string(), "Rewriting config file: No such file or directory");
 }

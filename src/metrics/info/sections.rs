@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::Text;
+use crate::acl::Reason;
 use crate::clients::flag;
 use crate::commands::connection::REDIS_VERSION;
 use crate::config::{Choice as _, EngineKind};
@@ -179,6 +180,9 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("unexpected_error_replies", 0),
         ("total_error_replies", metrics.sum(|t| t.error_replies.get())),
     ]);
+    for reason in Reason::ALL {
+        text.field(&format!("acl_access_denied_{}", reason.counter()), node.acl.log.count(reason));
+    }
     Ok(())
 }
 
