@@ -21,6 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crossbeam_utils::CachePadded;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 
@@ -85,7 +86,8 @@ impl Users {
 pub struct Acl {
     /// With its generation.
     users: RwLock<(Arc<Users>, u64)>,
-    generation: AtomicU64,
+    /// Read for every call: nothing that is written more often is beside it.
+    generation: CachePadded<AtomicU64>,
     /// Held while users change, and the next id.
     changing: Mutex<u64>,
     pub log: Log,
@@ -95,7 +97,7 @@ impl Default for Acl {
     fn default() -> Acl {
         Acl {
             users: RwLock::new((Arc::new(Users::default()), 1)),
-            generation: AtomicU64::new(1),
+            generation: CachePadded::new(AtomicU64::new(1)),
             changing: Mutex::new(1),
             log: Log::default(),
         }

@@ -211,13 +211,14 @@ impl Selector {
         if before.contains(&b'|') {
             return Err(RuleError::FirstArgOfSubcommand);
         }
-        if behind.is_empty() {
+        // What has spaces could not be read back.
+        if behind.is_empty() || has_spaces(behind) {
             return Err(RuleError::Syntax);
         }
         if command.subcommands.is_empty() {
-            let known = |(id, word): &(usize, Box<[u8]>)| *id == command.id && word.eq_ignore_ascii_case(behind);
-            if !self.first_args.iter().any(known) {
-                self.first_args.push((command.id, behind.into()));
+            let first_arg = (command.id, behind.to_ascii_lowercase().into());
+            if !self.first_args.contains(&first_arg) {
+                self.first_args.push(first_arg);
             }
         } else {
             let command = command.subcommand(behind).ok_or(RuleError::Unknown)?;
@@ -278,7 +279,7 @@ impl Selector {
     pub fn databases_text(&self) -> String {
         match &self.databases {
             Reach::All => "alldbs".to_owned(),
-            Reach::Only(numbers) if numbers.is_empty() => "resetdbs".to_owned(),
+            Reach::Only(numbers) if numbers.is_empty() => String::new(),
             Reach::Only(numbers) => {
                 let shown: Vec<String> = numbers.iter().map(u32::to_string).collect();
                 format!("db={}", shown.join(","))
@@ -306,8 +307,10 @@ impl Selector {
             parts.push(b"resetchannels".to_vec());
         }
         parts.push(self.channels_text());
-        if !self.databases.is_all() {
-            parts.push(self.databases_text().into_bytes());
+        match &self.databases {
+            Reach::All => {}
+            Reach::Only(numbers) if numbers.is_empty() => parts.push(b"resetdbs".to_vec()),
+            Reach::Only(_) => parts.push(self.databases_text().into_bytes()),
         }
         parts.push(self.commands_text());
         parts.retain(|part| !part.is_empty());

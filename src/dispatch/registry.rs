@@ -114,6 +114,15 @@ impl Registry {
         }
     }
 
+    /// The command or the subcommand that these words call, however many there are. A container alone is a command, too.
+    pub fn lookup(&self, words: tarn_resp::Args<'_>) -> Option<&Registered> {
+        let command = self.find(words.get(0)?)?;
+        match words.get(1) {
+            Some(word) if !command.subcommands.is_empty() => command.subcommand(word),
+            _ => Some(command),
+        }
+    }
+
     pub fn commands(&self) -> &[Registered] {
         &self.commands
     }

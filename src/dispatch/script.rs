@@ -9,6 +9,7 @@ use tarn_resp::{Args as Words, Protocol, encode};
 use super::caller::Caller;
 use super::gate;
 use super::locks::{Busy, Held, LockSet, StripeSet};
+use super::registry::registry;
 use super::session::{Answer, Session, SessionCx};
 use super::spec::{Flags, Run};
 use super::unit::{Call, nil};
@@ -256,8 +257,8 @@ impl Host for ScriptHost<'_, '_, '_, '_> {
     }
 
     fn may_call(&mut self, words: Words<'_>) -> Option<bool> {
-        let (command, named) = gate::find(words).ok()?;
-        let call = Call { command, named, words, db: self.db, located: Located::default() };
+        let command = registry().lookup(words)?;
+        let call = Call { command, named: 1, words, db: self.db, located: Located::default() };
         Some(self.user.as_ref().is_none_or(|user| gate::permit(&call, user, self.scene.node).is_ok()))
     }
 

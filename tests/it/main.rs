@@ -13,6 +13,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod acl;
 mod backup;
 mod bits;
 mod blocking;

@@ -9,7 +9,7 @@ use super::subcommand_syntax;
 use crate::acl::{self, AtDatabase, Categories, Context, DEFAULT_NAME, Denied, Reason, Refused, Users, file};
 use crate::clients::Client;
 use crate::dispatch::args::Args;
-use crate::dispatch::registry::{Registered, registry};
+use crate::dispatch::registry::registry;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, SessionFn, Spec, container, session};
 use crate::error::{Error, Result, shown};
@@ -26,7 +26,6 @@ const MAX_GENPASS_BITS: i64 = 4096;
 
 const PLAIN: Flags = Flags::NOSCRIPT.or(Flags::LOADING).or(Flags::STALE);
 const ADMIN: Flags = PLAIN.or(Flags::ADMIN);
-const ALL_NODES: &[&str] = &["request_policy:all_nodes", "response_policy:all_succeeded"];
 
 pub const COMMANDS: &[Spec] = &[container("acl", Arity::AtLeast(2), SUBCOMMANDS)
     .group(Group::Server)
@@ -43,7 +42,6 @@ const SUBCOMMANDS: &[Spec] = &[
         .complexity("O(1) since the categories and commands are a fixed set.")
         .summary("Lists the categories of commands, or the commands of one."),
     sub("deluser", Arity::AtLeast(3), deluser, ADMIN)
-        .tips(ALL_NODES)
         .complexity("O(1) amortized time considering the typical user.")
         .summary("Deletes users and closes their connections."),
     sub("dryrun", Arity::AtLeast(4), dryrun, ADMIN)
@@ -69,11 +67,9 @@ const SUBCOMMANDS: &[Spec] = &[
         .complexity("O(N) with N being the number of entries shown.")
         .summary("Shows what was refused to users lately, or forgets it."),
     sub("save", Arity::Exactly(2), save, ADMIN)
-        .tips(ALL_NODES)
         .complexity("O(N). Where N is the number of configured users.")
         .summary("Writes the users into the ACL file."),
     sub("setuser", Arity::AtLeast(3), setuser, ADMIN)
-        .tips(ALL_NODES)
         .complexity("O(N). Where N is the number of rules provided.")
         .summary("Creates a user or changes its rules."),
     sub("users", Arity::Exactly(2), users, ADMIN)
@@ -200,7 +196,9 @@ fn dryrun(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         .get(name)
         .ok_or_else(|| Error::reply(format!("ERR User '{}' not found", shown(name))))?;
     let words = args.left_words();
-    let command = lookup(words)?;
+    let command = registry().lookup(words).ok_or_else(|| {
+        Error::reply(format!("ERR Command '{}' not found", shown(words.get(0).unwrap_or(&[]))))
+    })?;
     if !command.spec.arity.admits(words.len()) {
         return Err(Error::Arity(command.full_name.as_str().into()).into());
     }
@@ -209,16 +207,6 @@ fn dryrun(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         Ok(()) => Reply::OK.into(),
         Err(denied) => Reply::bulk(denied.dry_run(words)).into(),
     })
-}
-
-/// A container without a subcommand is a command.
-fn lookup(words: tarn_resp::Args<'_>) -> Result<&'static Registered, Error> {
-    let name = words.get(0).unwrap_or(&[]);
-    let found = registry().find(name).and_then(|command| match words.get(1) {
-        Some(word) if !command.subcommands.is_empty() => command.subcommand(word),
-        _ => Some(command),
-    });
-    found.ok_or_else(|| Error::reply(format!("ERR Command '{}' not found", shown(name))))
 }
 
 fn log(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {

@@ -8,6 +8,7 @@
 //! as `TARN_DIFF_SEED` is the first script of its test. `TARN_DIFF_COMMANDS` sets how many commands all tests together play,
 //! two thirds of them of collections.
 
+mod acl;
 mod compare;
 mod events;
 mod grammar;

@@ -219,7 +219,7 @@ fn elements_of_each(keys: u64, requests: u64) -> u64 {
 }
 
 /// Puts there what the workload needs.
-fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
+pub fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
     let mut client = server.client()?;
     match workload.setup {
         Setup::Nothing => Ok(()),
@@ -256,6 +256,9 @@ pub fn benchmark(
     command.args(["--csv", "-h", "127.0.0.1", "-p", &server.port().to_string()]);
     command.args(["-c", &args.clients.to_string(), "-P", &pipeline.to_string(), "-n", &requests.to_string()]);
     command.args(["-r", &workload.keyspace.to_string()]);
+    if !workload.user.is_empty() {
+        command.args(["--user", workload.user, "-a", "any"]);
+    }
     if args.threads > 1 {
         command.args(["--threads", &args.threads.to_string()]);
     }
@@ -298,7 +301,7 @@ fn rounds(args: &Args, pipeline: u32) -> u32 {
 }
 
 /// Runs of about the same time at 16 and 64, and half of it at 1.
-fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
+pub fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
     let at_depth = match pipeline {
         0..=3 => args.requests / SINGLE_REQUESTS,
         4..=31 => args.requests,

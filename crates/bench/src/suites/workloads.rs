@@ -43,6 +43,8 @@ pub struct Workload {
     pub targets: Option<(f64, f64)>,
     /// Whether it may take no more CPU per request than redis-server.
     pub cpu_target: bool,
+    /// Who sends it; nobody in particular where it is empty.
+    pub user: &'static str,
 }
 
 const READ: Workload = Workload {
@@ -54,6 +56,7 @@ const READ: Workload = Workload {
     cost: 1,
     targets: Some((1.0, 1.5)),
     cpu_target: false,
+    user: "",
 };
 
 const WRITE: Workload =
@@ -74,6 +77,15 @@ pub const STRINGS: &[Workload] = &[
         cost: 6,
         ..WRITE
     },
+];
+
+/// The same by a user without a limit, and by one with these rules.
+pub const LIMITED_USER: &str = "limited";
+pub const LIMITED_RULES: &[&str] =
+    &["on", "nopass", "~app:*", "%R~cache:*", "~session:[0-9]*", "~key:*", "&news:*", "+@read", "+@write", "-@dangerous"];
+pub const BY_USER: &[Workload] = &[
+    Workload { name: "GET", ..READ },
+    Workload { name: "SET", command: "SET key:__rand_int__ {value:3}", ..WRITE },
 ];
 
 const GET_SCRIPT: &str = "return redis.call('get', KEYS[1])";
