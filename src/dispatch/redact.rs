@@ -12,8 +12,8 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
     match command.full_name.as_str() {
         "auth" => Some(replace(words, |at| at > 0)),
         "hello" => {
-            let auth = auth_option(words)?;
-            Some(replace(words, |at| at == auth + 1 || at == auth + 2))
+            let secrets = secrets_of_hello(words);
+            (!secrets.is_empty()).then(|| replace(words, |at| secrets.contains(&at)))
         }
         "acl|setuser" | "acl|getuser" | "acl|deluser" => Some(replace(words, |at| at > 1)),
         "config|set" => {
@@ -28,16 +28,22 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
     }
 }
 
-/// Where AUTH stands among the options of HELLO, behind the protocol.
-fn auth_option(words: Words<'_>) -> Option<usize> {
+/// Where the user names and passwords of HELLO stand. A client may be called `auth`.
+fn secrets_of_hello(words: Words<'_>) -> Vec<usize> {
+    let mut secrets = Vec::new();
+    // Behind the command and the version.
     let mut at = 2;
     while let Some(word) = words.get(at) {
-        if word.eq_ignore_ascii_case(b"auth") {
-            return Some(at);
-        }
-        at += if word.eq_ignore_ascii_case(b"setname") { 2 } else { 1 };
+        at += if word.eq_ignore_ascii_case(b"auth") {
+            secrets.extend([at + 1, at + 2]);
+            3
+        } else if word.eq_ignore_ascii_case(b"setname") {
+            2
+        } else {
+            1
+        };
     }
-    None
+    secrets
 }
 
 fn replace(words: Words<'_>, is_secret: impl Fn(usize) -> bool) -> OwnedArgs {
@@ -65,20 +71,21 @@ mod tests {
             ("HELLO 3 AUTH user pw SETNAME bob", "HELLO 3 AUTH (redacted) (redacted) SETNAME bob"),
             ("HELLO 3 SETNAME auth2", "HELLO 3 SETNAME auth2"),
             ("HELLO 3 SETNAME auth", "HELLO 3 SETNAME auth"),
-            (
-                "HELLO 3 SETNAME auth AUTH default pw",
-                "HELLO 3 SETNAME auth AUTH (redacted) (redacted)",
-            ),
-            ("ACL SETUSER bob on >pw", "ACL SETUSER (redacted) (redacted) (redacted)"),
-            ("ACL GETUSER bob", "ACL GETUSER (redacted)"),
-            ("ACL DELUSER bob", "ACL DELUSER (redacted)"),
-            ("ACL LOG", "ACL LOG"),
+            ("HELLO 3 SETNAME auth AUTH user pw", "HELLO 3 SETNAME auth AUTH (redacted) (redacted)"),
+            ("HELLO 3 setname SETNAME auth auth pw", "HELLO 3 setname SETNAME auth (redacted) (redacted)"),
+            ("HELLO 3 AUTH setname pw", "HELLO 3 AUTH (redacted) (redacted)"),
+            ("HELLO 3 AUTH user", "HELLO 3 AUTH (redacted)"),
+            ("HELLO 3 NONSENSE AUTH user pw", "HELLO 3 NONSENSE AUTH (redacted) (redacted)"),
             (
                 "CONFIG SET timeout 0 requirepass pw hz 10",
                 "CONFIG SET timeout 0 requirepass (redacted) hz 10",
             ),
             ("CONFIG SET timeout 0 hz 10", "CONFIG SET timeout 0 hz 10"),
             ("ECHO requirepass", "ECHO requirepass"),
+            ("ACL SETUSER bob on >pw", "ACL SETUSER (redacted) (redacted) (redacted)"),
+            ("ACL GETUSER bob", "ACL GETUSER (redacted)"),
+            ("ACL DELUSER bob", "ACL DELUSER (redacted)"),
+            ("ACL LOG", "ACL LOG"),
         ] {
             assert_eq!(shown(line), expected);
         }
