@@ -40,6 +40,7 @@ pub mod offline;
 pub mod pidfile;
 pub mod pubsub;
 pub mod query_memory;
+pub mod rdb;
 pub mod reply;
 pub mod scripting;
 pub mod tracking;

@@ -10,6 +10,7 @@ pub mod connection;
 pub mod databases;
 pub mod debug;
 pub mod docs;
+pub mod dump;
 pub mod exhash;
 pub mod expire;
 pub mod function;
@@ -50,6 +51,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     connection::COMMANDS,
     databases::COMMANDS,
     debug::COMMANDS,
+    dump::COMMANDS,
     exhash::COMMANDS,
     expire::COMMANDS,
     function::COMMANDS,

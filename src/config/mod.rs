@@ -23,7 +23,7 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, Guard, LogLevel};
 pub use docs::docs;
 pub use live::{Hook, Live, SetError};
 pub use memory::MemorySplit;
@@ -105,6 +105,7 @@ config! {
     list_max_listpack_size: i64,
     hll_sparse_max_bytes: usize,
     stream_node_max_entries: usize,
+    dump_rdb_version: DumpVersion,
 
     loglevel: LogLevel,
     /// Empty is the standard output.
@@ -176,6 +177,7 @@ impl Config {
             zset_value_len: self.zset_max_listpack_value,
             hll_sparse_bytes: self.hll_sparse_max_bytes,
             stream_node_entries: self.stream_node_max_entries,
+            dump_version: self.dump_rdb_version.number(),
         }
     }
 
