@@ -34,6 +34,7 @@ pub mod fatal;
 pub mod glob;
 pub mod logging;
 pub mod metrics;
+pub mod migrate;
 pub mod node;
 pub mod number;
 pub mod offline;

@@ -103,3 +103,6 @@ fn options(mut args: Args<'_>) -> Result<Options> {
     }
     Ok(options)
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ pub mod keys;
 pub mod latency;
 pub mod list;
 pub mod memory;
+pub mod migrate;
 pub mod module;
 pub mod object;
 pub mod pubsub;
@@ -62,6 +63,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     latency::COMMANDS,
     list::COMMANDS,
     memory::COMMANDS,
+    migrate::COMMANDS,
     module::COMMANDS,
     object::COMMANDS,
     pubsub::COMMANDS,

@@ -15,6 +15,20 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
             let auth = words.iter().position(|word| word.eq_ignore_ascii_case(b"auth"))?;
             Some(replace(words, |at| at == auth + 1 || at == auth + 2))
         }
+        "migrate" => {
+            // Passwords stand behind AUTH, names and passwords behind AUTH2. What follows KEYS is keys.
+            let secrets = |at: usize| match words.get(at) {
+                Some(word) if word.eq_ignore_ascii_case(b"auth") => Some(at + 1..at + 2),
+                Some(word) if word.eq_ignore_ascii_case(b"auth2") => Some(at + 1..at + 3),
+                _ => None,
+            };
+            let (mut at, mut hidden) = (6, 0..0);
+            while at < words.len() && !words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(b"keys")) {
+                hidden = secrets(at).unwrap_or(hidden);
+                at = hidden.end.max(at + 1);
+            }
+            (!hidden.is_empty()).then(|| replace(words, |at| hidden.contains(&at)))
+        }
         "config|set" => {
             let is_secret = |at: usize| {
                 // Names stand at even places behind the two words of the command, values behind them.
@@ -57,6 +71,9 @@ mod tests {
             ),
             ("CONFIG SET timeout 0 hz 10", "CONFIG SET timeout 0 hz 10"),
             ("ECHO requirepass", "ECHO requirepass"),
+            ("MIGRATE h 1 k 0 9 COPY AUTH pw REPLACE", "MIGRATE h 1 k 0 9 COPY AUTH (redacted) REPLACE"),
+            ("MIGRATE h 1 k 0 9 auth2 me pw KEYS auth", "MIGRATE h 1 k 0 9 auth2 (redacted) (redacted) KEYS auth"),
+            ("MIGRATE h 1 k 0 9 KEYS auth x", "MIGRATE h 1 k 0 9 KEYS auth x"),
         ] {
             assert_eq!(shown(line), expected);
         }

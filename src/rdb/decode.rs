@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::packed::{Item, intset, listpack, ziplist, zipmap};
-use super::{Bad, Reader, VALKEY};
+use super::{Bad, Reader, VALKEY, module};
 use crate::number;
 use crate::types::strings::Strings;
 
@@ -44,6 +44,8 @@ enum Form {
     /// The names of the fields apart from the values, which are a listpack or plain.
     TemplateListpack,
     TemplatePlain,
+    /// As the module TairHash writes its hashes.
+    Tair,
     /// With what has been added to streams over the years.
     Stream(u8),
 }
@@ -63,6 +65,14 @@ pub struct Field<'a> {
     pub value: &'a [u8],
     /// In milliseconds since 1970; 0 is never.
     pub expire_at_ms: u64,
+    /// 1 where versions are not told.
+    pub version: u64,
+}
+
+impl<'a> Field<'a> {
+    fn plain(name: &'a [u8], value: &'a [u8]) -> Field<'a> {
+        Field { name, value, expire_at_ms: 0, version: 1 }
+    }
 }
 
 /// Shows a string.
@@ -106,9 +116,22 @@ fn form(number: u8, version: u16) -> Option<(Shape, Form)> {
 impl<'a> Payload<'a> {
     /// `content` and `version` come from [`super::open`]. No string may be longer than `max_len`.
     pub fn of(content: &'a [u8], version: u16, max_len: usize) -> Result<Payload<'a>, Bad> {
-        let (number, body) = content.split_first().ok_or(Bad)?;
-        let (shape, form) = form(*number, version).ok_or(Bad)?;
-        Ok(Payload { shape, form, body: Reader::new(body, max_len) })
+        let mut body = Reader::new(content, max_len);
+        let number = body.u8()?;
+        let (shape, form) = if number == module::VALUE {
+            if body.len()? != module::TAIR_HASH {
+                return Err(Bad);
+            }
+            (Shape::Hash, Form::Tair)
+        } else {
+            form(number, version).ok_or(Bad)?
+        };
+        Ok(Payload { shape, form, body })
+    }
+
+    /// Whether it is a hash of the module TairHash.
+    pub fn is_tair(&self) -> bool {
+        self.form == Form::Tair
     }
 
     /// The string that it is.
@@ -164,7 +187,8 @@ impl<'a> Payload<'a> {
                         Some(behind) => earliest.checked_add(behind).ok_or(Bad)?,
                     };
                     let (name, value) = (body.string()?, body.string()?);
-                    each(Field { name: &name, value: &value, expire_at_ms: checked(expire_at_ms)? })?;
+                    let expire_at_ms = checked(expire_at_ms)?;
+                    each(Field { expire_at_ms, ..Field::plain(&name, &value) })?;
                 }
                 Ok(body.end()?)
             }
@@ -174,18 +198,17 @@ impl<'a> Payload<'a> {
                     // Minus one is never.
                     let time = body.u64()?;
                     let expire_at_ms = if time == u64::MAX { 0 } else { checked(time)? };
-                    each(Field { name: &name, value: &value, expire_at_ms })?;
+                    each(Field { expire_at_ms, ..Field::plain(&name, &value) })?;
                 }
                 Ok(body.end()?)
             }
             Form::ExpiringListpack { .. } => self.tuples(3, &mut |strings| {
                 let time = number::parse_i64(strings.get(2)).and_then(|time| u64::try_from(time).ok()).ok_or(Bad)?;
-                each(Field { name: strings.get(0), value: strings.get(1), expire_at_ms: time })
+                each(Field { expire_at_ms: time, ..Field::plain(strings.get(0), strings.get(1)) })
             }),
+            Form::Tair => tair_fields(body, each),
             Form::TemplateListpack | Form::TemplatePlain => self.template(each),
-            _ => self.tuples(2, &mut |strings| {
-                each(Field { name: strings.get(0), value: strings.get(1), expire_at_ms: 0 })
-            }),
+            _ => self.tuples(2, &mut |strings| each(Field::plain(strings.get(0), strings.get(1)))),
         }
     }
 
@@ -209,7 +232,7 @@ impl<'a> Payload<'a> {
         }
         if self.form == Form::TemplatePlain {
             for name in names.iter() {
-                each(Field { name, value: &body.string()?, expire_at_ms: 0 })?;
+                each(Field::plain(name, &body.string()?))?;
             }
             return Ok(body.end()?);
         }
@@ -220,7 +243,7 @@ impl<'a> Payload<'a> {
         items.number()?;
         for name in names.iter() {
             let value = items.item_there()?;
-            each(Field { name, value: value.bytes(&mut itoa::Buffer::new()), expire_at_ms: 0 })?;
+            each(Field::plain(name, value.bytes(&mut itoa::Buffer::new())))?;
         }
         if items.next()?.is_some() { Err(Bad.into()) } else { Ok(()) }
     }
@@ -295,10 +318,33 @@ impl<'a> Payload<'a> {
             | Form::ExpiringBehind
             | Form::TemplateListpack
             | Form::TemplatePlain
+            | Form::Tair
             | Form::Stream(_) => return Err(Bad.into()),
         }
         Ok(body.end()?)
     }
+}
+
+fn tair_fields<E: From<Bad>>(
+    mut body: Reader<'_>,
+    each: &mut dyn FnMut(Field<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let count = module::number(&mut body)?;
+    // The name that the key had.
+    module::string(&mut body)?;
+    // Older versions tell the database, too.
+    let mut behind = body;
+    if module::number(&mut behind).is_ok() {
+        body = behind;
+    }
+    for _ in 0..count {
+        let name = module::string(&mut body)?;
+        let (version, expire_at_ms) = (checked(module::number(&mut body)?)?, checked(module::number(&mut body)?)?);
+        let value = module::string(&mut body)?;
+        each(Field { name: &name, value: &value, expire_at_ms, version })?;
+    }
+    module::end(&mut body)?;
+    Ok(body.end()?)
 }
 
 fn each_of_listpack<E: From<Bad>>(blob: &[u8], each: &mut dyn FnMut(Item<'_>) -> Result<(), E>) -> Result<(), E> {

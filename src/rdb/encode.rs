@@ -2,7 +2,7 @@
 
 use super::packed::listpack;
 use super::read::{ENCODED, INT_8, INT_16, INT_32, LEN_14, LEN_32, LEN_64, LZF, put_u16, put_u32, put_u64};
-use super::{VALKEY, lzf, seal};
+use super::{VALKEY, lzf, module, seal};
 use crate::number;
 
 /// The forms that are written, by the numbers of their types.
@@ -188,6 +188,35 @@ impl Writer {
         self.u8(EXPIRING_HASH);
         self.u64(earliest_ms);
         Times::From(earliest_ms)
+    }
+
+    /// A hash of the module TairHash, of a key with this name. The number of its fields goes into the place that is left for it;
+    /// [`Writer::tair_field`] and [`Writer::end_tair_hash`] follow.
+    pub fn tair_hash(&mut self, key: &[u8]) -> Place {
+        self.u8(module::VALUE);
+        self.number(module::TAIR_HASH);
+        self.number(module::NUMBER);
+        let place = self.place();
+        self.module_string(key);
+        place
+    }
+
+    pub fn tair_field(&mut self, (name, value): (&[u8], &[u8]), version: u64, expire_at_ms: u64) {
+        self.module_string(name);
+        for number in [version, expire_at_ms] {
+            self.number(module::NUMBER);
+            self.number(number);
+        }
+        self.module_string(value);
+    }
+
+    pub fn end_tair_hash(&mut self) {
+        self.number(module::END);
+    }
+
+    fn module_string(&mut self, string: &[u8]) {
+        self.number(module::STRING);
+        self.string(string);
     }
 
     /// A field with the time of its expiry, 0 for never.

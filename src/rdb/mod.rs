@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Of what Redis has written since 2.6, and Valkey since 7, every form of a value is read ([`decode`], [`stream`]; the packed forms
-//! are in [`packed`]). What is written ([`encode`]) is the plain form that every version reads, unless the value needs another.
+//! are in [`packed`]; libraries of [`functions`] are no value, but come in such payloads, too). What is written ([`encode`]) is the plain form that every version reads, unless the value needs another.
 //!
 //! Nothing in a payload is believed: each length is held against the bytes that are there, so that memory is taken for what
 //! was sent and not for what was claimed. What does not fit is [`Bad`].
@@ -14,7 +14,9 @@
 mod crc64;
 pub mod decode;
 pub mod encode;
+pub mod functions;
 mod lzf;
+mod module;
 pub mod packed;
 mod read;
 pub mod stream;

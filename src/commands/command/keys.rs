@@ -49,7 +49,8 @@ fn found(args: Args<'_>) -> Result<impl Iterator<Item = (usize, &'static KeySpec
 /// What is done to the key. For a few commands that depends on their options.
 fn flags(command: &Registered, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
     if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
-        return spec.flags;
+        // That is said of where keys are looked for, not of a key that was found.
+        return spec.flags.without(KeyFlags::INCOMPLETE);
     }
     let has = |options: &[&str]| {
         let mut rest = words.iter().skip(2);

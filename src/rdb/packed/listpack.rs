@@ -222,7 +222,7 @@ mod tests {
         for string in [&b"a"[..], b"1", b"b", b"-2"] {
             writer.push(string);
         }
-        assert_eq!(writer.finish(), b"\x13\0\0\0\x04\0\x81a\x02\x01\x01\x81b\x02\xdf\xfe\x02\xff");
+        assert_eq!(writer.finish(), b"\x12\0\0\0\x04\0\x81a\x02\x01\x01\x81b\x02\xdf\xfe\x02\xff");
         assert_eq!(Writer::default().finish(), b"\x07\0\0\0\0\0\xff");
     }
 

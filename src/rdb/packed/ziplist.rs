@@ -89,7 +89,7 @@ impl<'a> Items<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::rdb) mod tests {
     use super::*;
 
     fn read(blob: &[u8]) -> Result<Vec<Item<'_>>, Bad> {
@@ -101,21 +101,22 @@ mod tests {
     }
 
     /// Puts items with their heads into a ziplist.
-    pub(crate) fn ziplist(items: &[&[u8]]) -> Vec<u8> {
+    pub(in crate::rdb) fn ziplist(items: &[&[u8]]) -> Vec<u8> {
+        let little = |number: usize, width: usize| (0..width).map(move |byte| (number >> (8 * byte)) as u8);
         let (mut body, mut before, mut last) = (Vec::new(), 0, HEADER_LEN);
         for item in items {
             last = HEADER_LEN + body.len();
-            if before < 254 {
-                body.push(before as u8);
-            } else {
-                body.push(LONG);
-                body.extend_from_slice(&(before as u32).to_be_bytes().map(|byte| byte).into_iter().rev().collect::<Vec<u8>>());
+            match u8::try_from(before) {
+                Ok(short @ ..LONG) => body.push(short),
+                _ => {
+                    body.push(LONG);
+                    body.extend(little(before, 4));
+                }
             }
             body.extend_from_slice(item);
             before = HEADER_LEN + body.len() - last;
         }
         let all = HEADER_LEN + body.len() + 1;
-        let little = |number: usize, width: usize| (0..width).map(move |byte| (number >> (8 * byte)) as u8);
         little(all, 4).chain(little(last, 4)).chain(little(items.len(), 2)).chain(body).chain([END]).collect()
     }
 

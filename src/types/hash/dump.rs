@@ -1,10 +1,11 @@
 //! A hash as a payload.
 //!
-//! What Redis does not know of a hash stays behind: the versions of its fields, and that an EXH* command has made it.
+//! What an EXH* command has made is written as the module TairHash does, with the versions of its fields. Redis does not know these
+//! of its own hashes, so they stay behind.
 
 use super::KIND;
 use super::write::note_lengths;
-use crate::encoding::collection::Expiring;
+use crate::encoding::collection::{Expiring, TAIR};
 use crate::encoding::hash::{self, Head, read_field};
 use crate::encoding::{DATA, FIELD_EXPIRE};
 use crate::error::{Error, Result};
@@ -19,6 +20,9 @@ pub const DUMP: Dump = Dump { kind: KIND, shape: Shape::Hash, dump, check, resto
 fn dump(cx: &mut ReadCx<'_>, found: &Entry<'_>, out: &mut Writer) -> Result<()> {
     let all = Collection::of(cx, found.clone(), KIND)?.ok_or(Error::NoSuchKey)?;
     all.light(&cx.env)?;
+    if all.has_flag(TAIR) {
+        return dump_tair(cx, &all, out);
+    }
     let expiring = Expiring::decode(all.own())?;
     // None expires before the time at which the index has the first one.
     let times = (expiring.parts > 0).then(|| out.expiring_hash(expiring.earliest_ms));
@@ -47,6 +51,22 @@ fn dump(cx: &mut ReadCx<'_>, found: &Entry<'_>, out: &mut Writer) -> Result<()> 
     Ok(())
 }
 
+fn dump_tair(cx: &mut ReadCx<'_>, all: &Collection<'_>, out: &mut Writer) -> Result<()> {
+    let (place, mut count) = (out.tair_hash(all.entry.key), 0);
+    let mut walk = all.walk().whole();
+    while let Some(element) = walk.next(cx)? {
+        let (head, value) = read_field(element.value)?;
+        if !head.is_expired(cx.env.now_ms) {
+            out.tair_field((element.member(), value), head.version, head.expire_at_ms);
+            count += 1;
+        }
+        room(&cx.env, out.len())?;
+    }
+    out.fill(place, count);
+    out.end_tair_hash();
+    Ok(())
+}
+
 fn check(env: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
     distinct_names(env, |each| payload.fields(&mut |field| each(field.name)))
 }
@@ -60,10 +80,11 @@ fn restore<'a>(
 ) -> Result<()> {
     let mut build: Builder<'a> = Builder::begin(&cx.env, from.elements)?;
     let mut all = Collection::create(cx, to.clone(), KIND)?;
+    all.set_flag(TAIR, from.payload.is_tair());
     let (mut size, mut expiring) = (0, Expiring::default());
     from.payload.fields(&mut |field| {
         let at_ms = field.expire_at_ms;
-        let head = Head { expire_at_ms: at_ms, indexed_ms: at_ms, version: 1 };
+        let head = Head { expire_at_ms: at_ms, indexed_ms: at_ms, version: field.version };
         if head.is_expired(cx.env.now_ms) {
             return Ok(());
         }
