@@ -154,7 +154,7 @@ impl Kit {
                     });
                     Ok(reply)
                 }
-                Ok(Answer::Worker(job)) => {
+                Ok(Answer::Worker(job) | Answer::Network(job)) => {
                     self.moved = true;
                     job(&self.node)
                 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::help::help;
+use super::subcommand_syntax;
 use super::scripting::{READS, RUNS, WORST_READS, WORST_WRITES, WRITES, counted};
 use crate::dispatch::args::Args;
 use crate::dispatch::script::{ScriptCall, What};
@@ -13,9 +14,10 @@ use crate::dispatch::spec::{
 };
 use crate::error::{Error, Result, shown};
 use crate::glob;
+use crate::rdb::{self, functions};
 use crate::reply::Reply;
 use crate::scripting::Scripting;
-use crate::scripting::functions::{Function, IfTaken, Library};
+use crate::scripting::functions::{Function, IfTaken, Library, Restore};
 use crate::scripting::running::Kind;
 
 const DEPENDS: &str = "Depends on the function that is executed.";
@@ -46,6 +48,9 @@ const SUBCOMMANDS: &[Spec] = &[
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .complexity("O(1)")
         .summary("Deletes a library and its functions."),
+    about("dump", Arity::Exactly(2), dump)
+        .complexity("O(N) where N is the number of functions")
+        .summary("Serializes all libraries, as Redis does."),
     about("flush", Arity::AtLeast(2), flush)
         .flags(CHANGES)
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
@@ -73,6 +78,12 @@ const SUBCOMMANDS: &[Spec] = &[
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .complexity("O(1) (considering compilation time is redundant)")
         .summary("Adds a library; replies with its name."),
+    about("restore", Arity::AtLeast(3), restore)
+        .flags(CHANGES)
+        .denyoom()
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .complexity("O(N) where N is the number of functions on the payload")
+        .summary("Adds the libraries that FUNCTION DUMP has serialized, here or in Redis."),
     about("stats", Arity::Exactly(2), stats)
         .flags(Flags::ALLOW_BUSY)
         .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])
@@ -143,6 +154,43 @@ fn flush(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     }
     Ok(Answer::Worker(Box::new(|node| {
         change_libraries(node, |functions| functions.with_added(&[], IfTaken::Refuse, true))?;
+        Ok(Reply::OK)
+    })))
+}
+
+fn dump(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    let libraries = cx.node.scripting.functions.libraries();
+    let version = cx.node.config.current().limits().dump_version;
+    let codes = libraries.iter().map(|library| &*library.code);
+    Ok(Reply::bulk(functions::dump(codes, version)).into())
+}
+
+fn restore(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    if args.left() > 2 {
+        return Err(subcommand_syntax("FUNCTION", args).into());
+    }
+    let payload: Box<[u8]> = args.next()?.into();
+    let restore = match args.next() {
+        Err(_) => Restore::Append,
+        Ok(word) if word.eq_ignore_ascii_case(b"append") => Restore::Append,
+        Ok(word) if word.eq_ignore_ascii_case(b"replace") => Restore::Replace,
+        Ok(word) if word.eq_ignore_ascii_case(b"flush") => Restore::Flush,
+        Ok(_) => {
+            return Err(Error::reply(
+                "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.",
+            )
+            .into());
+        }
+    };
+    Ok(Answer::Worker(Box::new(move |node| {
+        let (content, _) =
+            rdb::open(&payload).ok_or(Error::reply("ERR DUMP payload version or checksum are wrong"))?;
+        let mut codes = functions::Codes::of(content);
+        let mut libraries = Vec::new();
+        while let Some(code) = codes.next().map_err(|unfit| Error::reply(unfit.words()))? {
+            libraries.push(Arc::new(Library::load(&code)?));
+        }
+        change_libraries(node, |functions| functions.joined(&libraries, restore))?;
         Ok(Reply::OK)
     })))
 }
@@ -225,6 +273,8 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
         &[
             "DELETE <library-name>",
             "    Deletes a library.",
+            "DUMP",
+            "    Serializes all libraries.",
             "FLUSH [ASYNC|SYNC]",
             "    Deletes all libraries.",
             "KILL",
@@ -233,6 +283,8 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    The libraries, with their functions and, if asked for, their code.",
             "LOAD [REPLACE] <code>",
             "    Adds a library.",
+            "RESTORE <payload> [APPEND|REPLACE|FLUSH]",
+            "    Adds libraries that were serialized; what is there stays, goes where names are taken, or goes.",
             "STATS",
             "    The function that runs, and how many there are.",
         ],

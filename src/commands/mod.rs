@@ -11,6 +11,7 @@ pub mod connection;
 pub mod databases;
 pub mod debug;
 pub mod docs;
+pub mod dump;
 pub mod exhash;
 pub mod expire;
 pub mod function;
@@ -22,6 +23,7 @@ pub mod keys;
 pub mod latency;
 pub mod list;
 pub mod memory;
+pub mod migrate;
 pub mod module;
 pub mod object;
 pub mod pubsub;
@@ -52,6 +54,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     connection::COMMANDS,
     databases::COMMANDS,
     debug::COMMANDS,
+    dump::COMMANDS,
     exhash::COMMANDS,
     expire::COMMANDS,
     function::COMMANDS,
@@ -62,6 +65,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     latency::COMMANDS,
     list::COMMANDS,
     memory::COMMANDS,
+    migrate::COMMANDS,
     module::COMMANDS,
     object::COMMANDS,
     pubsub::COMMANDS,

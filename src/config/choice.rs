@@ -72,12 +72,40 @@ choices! {
         Deny = "deny",
     }
 
+    /// The version of RDB that payloads are written in.
+    DumpVersion {
+        V6 = "6",
+        V7 = "7",
+        V8 = "8",
+        V9 = "9",
+        V10 = "10",
+        #[default] V11 = "11",
+        V12 = "12",
+        /// Valkey's.
+        V80 = "80",
+    }
+
     /// How fields that have expired are found.
     ActiveExpireMode {
         /// By an index of each hash's earliest expiry.
         #[default] Sort = "sort",
         /// By walking the keyspace.
         Scan = "scan",
+    }
+}
+
+impl DumpVersion {
+    pub fn number(self) -> u16 {
+        match self {
+            Self::V6 => 6,
+            Self::V7 => 7,
+            Self::V8 => 8,
+            Self::V9 => 9,
+            Self::V10 => 10,
+            Self::V11 => 11,
+            Self::V12 => 12,
+            Self::V80 => crate::rdb::VALKEY,
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use choice::{
-    ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel, PubsubDefault,
+    ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, Guard, LogLevel, PubsubDefault,
 };
 pub use docs::docs;
 pub use live::{Hook, Live, SetError};
@@ -112,6 +112,7 @@ config! {
     list_max_listpack_size: i64,
     hll_sparse_max_bytes: usize,
     stream_node_max_entries: usize,
+    dump_rdb_version: DumpVersion,
 
     loglevel: LogLevel,
     /// Empty is the standard output.
@@ -195,6 +196,7 @@ impl Config {
             zset_value_len: self.zset_max_listpack_value,
             hll_sparse_bytes: self.hll_sparse_max_bytes,
             stream_node_entries: self.stream_node_max_entries,
+            dump_version: self.dump_rdb_version.number(),
         }
     }
 

@@ -15,7 +15,7 @@ use super::spec::{Flags, KeyFlags, Run};
 use super::transaction::{Behind, Hold, Replies, Turn, next_random};
 use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
 use super::waiters::Waiter;
-use super::watches::{WatchedKey, Watching};
+use super::watches::{Watch, WatchedKey, Watching};
 use crate::acl::Context;
 use crate::commands::acl::note_denied;
 use crate::encoding::slot;
@@ -230,6 +230,32 @@ impl Executor {
     /// As [`Executor::transact`], reading only and without locks.
     pub fn look<T>(&mut self, db: u16, work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>) -> Result<T> {
         self.look_at(self.node.clock.now_ms(), db, work)
+    }
+
+    /// Begins to watch keys, each by a watch of its own, and reads as they are at that moment. Their locks are held until there is a
+    /// snapshot. The watches are to be removed.
+    pub fn look_watching<T>(
+        &mut self,
+        db: u16,
+        keys: &[(&[u8], Arc<Watch>)],
+        work: impl FnOnce(&mut ReadCx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.draw();
+        let Executor { node, arena, random, .. } = self;
+        arena.clear();
+        let mut stripes = StripeSet::default();
+        keys.iter().for_each(|(key, _)| stripes.insert(stripe_of(slot::of(key))));
+        let held = node.locks.many(&LockSet::of(stripes, Mode::Shared), Patience::Unlimited);
+        let limits = node.config.current().limits();
+        let env = node.env(db, node.clock.now_ms(), &limits, Place::Worker, *random)?;
+        let snapshot = node.engine.snapshot()?;
+        let mut cx = ReadCx::new(env, Source::Snapshot(&snapshot), arena);
+        for (key, watch) in keys {
+            let existed = entry::find_stored(&mut cx, env.db, key)?.exists();
+            node.watches.add(watch, WatchedKey { db, key: (*key).into() }, existed);
+        }
+        drop(held);
+        work(&mut cx)
     }
 
     /// Tests own the time.

@@ -16,6 +16,20 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
             (!secrets.is_empty()).then(|| replace(words, |at| secrets.contains(&at)))
         }
         "acl|setuser" | "acl|getuser" | "acl|deluser" => Some(replace(words, |at| at > 1)),
+        "migrate" => {
+            // Passwords stand behind AUTH, names and passwords behind AUTH2. What follows KEYS is keys.
+            let secrets = |at: usize| match words.get(at) {
+                Some(word) if word.eq_ignore_ascii_case(b"auth") => Some(at + 1..at + 2),
+                Some(word) if word.eq_ignore_ascii_case(b"auth2") => Some(at + 1..at + 3),
+                _ => None,
+            };
+            let (mut at, mut hidden) = (6, 0..0);
+            while at < words.len() && !words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(b"keys")) {
+                hidden = secrets(at).unwrap_or(hidden);
+                at = hidden.end.max(at + 1);
+            }
+            (!hidden.is_empty()).then(|| replace(words, |at| hidden.contains(&at)))
+        }
         "config|set" => {
             let is_secret = |at: usize| {
                 // Names stand at even places behind the two words of the command, values behind them.
@@ -86,6 +100,9 @@ mod tests {
             ("ACL GETUSER bob", "ACL GETUSER (redacted)"),
             ("ACL DELUSER bob", "ACL DELUSER (redacted)"),
             ("ACL LOG", "ACL LOG"),
+            ("MIGRATE h 1 k 0 9 COPY AUTH pw REPLACE", "MIGRATE h 1 k 0 9 COPY AUTH (redacted) REPLACE"),
+            ("MIGRATE h 1 k 0 9 auth2 me pw KEYS auth", "MIGRATE h 1 k 0 9 auth2 (redacted) (redacted) KEYS auth"),
+            ("MIGRATE h 1 k 0 9 KEYS auth x", "MIGRATE h 1 k 0 9 KEYS auth x"),
         ] {
             assert_eq!(shown(line), expected);
         }

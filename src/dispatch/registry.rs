@@ -149,7 +149,8 @@ impl Registered {
     /// For a few commands it depends on their options.
     pub fn key_flags(&self, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
         if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
-            return spec.flags;
+            // That is said of where keys are looked for, not of a key that was found.
+            return spec.flags.without(KeyFlags::INCOMPLETE);
         }
         let has = |first: usize, options: &[&str]| {
             let mut rest = words.iter().skip(first);

@@ -200,6 +200,9 @@ pub enum Answer {
     Reply(Reply),
     /// The reply comes from a worker.
     Worker(Job),
+    /// As [`Answer::Worker`], for work that waits for another server: no worker waits for that. Neither does a transaction
+    /// or a script, which it is not allowed in.
+    Network(Job),
     /// The reply comes when this time has passed; only this client waits.
     After(Duration, Reply),
     /// What the connection listens to changes, for the names in the command; each is confirmed.

@@ -141,8 +141,41 @@ pub enum Find {
     Behind(&'static KeyOption),
     /// Behind a word that stands somewhere from the begin position on: the first half of all that follows.
     HalfBehind(&'static str),
+    /// The one key at the begin position, unless a list of keys takes its place.
+    Unless(&'static KeyList),
+    /// All words of that list.
+    List(&'static KeyList),
     /// Nobody can tell before the command runs.
     Unknown,
+}
+
+/// A word behind which all that follows is keys, in place of the one key that stands elsewhere and is empty then.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeyList {
+    pub word: &'static str,
+    /// Where the one key stands, and where options begin.
+    pub instead_of: u16,
+    pub options: u16,
+    /// The other options that have words behind them, and how many.
+    pub others: &'static [(&'static str, usize)],
+}
+
+impl KeyList {
+    /// Where the keys begin, if there are any.
+    pub fn begin(&self, words: tarn_resp::Args<'_>) -> Option<usize> {
+        if !words.get(usize::from(self.instead_of))?.is_empty() {
+            return None;
+        }
+        let mut at = usize::from(self.options);
+        loop {
+            let word = words.get(at)?;
+            let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+            if is(self.word) {
+                return Some(at + 1);
+            }
+            at += 1 + self.others.iter().find(|(name, _)| is(name)).map_or(0, |(_, count)| *count);
+        }
+    }
 }
 
 /// An option that names a key.
@@ -219,6 +252,12 @@ impl Keys {
     /// The first half of what follows a word, wherever it stands from a position on.
     pub const fn half_behind(word: &'static str, first: u16, flags: KeyFlags) -> Keys {
         Keys::of(first, Find::HalfBehind(word), flags)
+    }
+
+    /// One key, or a list of them that stands elsewhere.
+    pub const fn one_or_list(list: &'static KeyList, flags: KeyFlags) -> Keys {
+        let one = Keys::of(list.instead_of, Find::Unless(list), flags);
+        one.and(Keys::of(list.options, Find::List(list), flags.or(KeyFlags::INCOMPLETE)))
     }
 
     /// Keys that show only when the command runs.
@@ -298,6 +337,8 @@ impl Keys {
                     let begin = (first..words.len()).find(is_word).map_or(words.len(), |at| at + 1);
                     (begin, begin + (words.len() - begin) / 2, 1)
                 }
+                Find::Unless(list) => (first, if list.begin(words).is_some() { 0 } else { first + 1 }, 1),
+                Find::List(list) => list.begin(words).map_or((0, 0, 1), |begin| (begin, words.len(), 1)),
                 Find::Unknown => (0, 0, 1),
             };
             (first..end).step_by(step.max(1)).map(move |at| (at, spec))
@@ -672,6 +713,29 @@ mod tests {
             ("xread x streams a b 0", &[3]),
             ("xread x streams", &[]),
             ("xread x streams streams streams 0 0", &[3, 4]),
+        ] {
+            let words: OwnedArgs = line.split(' ').collect();
+            let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();
+            assert_eq!(found, positions, "{line}");
+        }
+        assert!(keys.single().is_none());
+    }
+
+    #[test]
+    fn a_list_takes_the_place_of_the_one_key() {
+        const LIST: KeyList =
+            KeyList { word: "KEYS", instead_of: 1, options: 2, others: &[("AUTH", 1), ("AUTH2", 2)] };
+        let keys = Keys::one_or_list(&LIST, KeyFlags::RW);
+        for (line, positions) in [
+            ("migrate k", &[1][..]),
+            ("migrate k copy", &[1]),
+            ("migrate k keys a b", &[1]),
+            ("migrate ", &[1]),
+            ("migrate  copy keys a b", &[4, 5]),
+            ("migrate  KEYS keys keys", &[3, 4]),
+            ("migrate  auth keys keys a", &[5]),
+            ("migrate  auth2 keys keys keys a", &[6]),
+            ("migrate  keys", &[]),
         ] {
             let words: OwnedArgs = line.split(' ').collect();
             let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();

@@ -79,6 +79,8 @@ pub struct Limits {
     pub hll_sparse_bytes: usize,
     /// Entries of a stream that Redis keeps together: where about as many as asked for are removed, these go as one. 0: no limit.
     pub stream_node_entries: usize,
+    /// The version of RDB in which values are dumped.
+    pub dump_version: u16,
 }
 
 impl Limits {
@@ -92,6 +94,7 @@ impl Limits {
         zset_value_len: 64,
         hll_sparse_bytes: 3_000,
         stream_node_entries: 100,
+        dump_version: 11,
     };
 }
 

@@ -63,6 +63,17 @@ pub enum IfTaken {
     Replace,
 }
 
+/// What becomes of libraries that are there when others are restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restore {
+    /// They stay, and their names are not taken.
+    Append,
+    /// Those go whose names are taken.
+    Replace,
+    /// All of them go.
+    Flush,
+}
+
 impl Library {
     /// Runs the code, which registers its functions.
     pub fn load(code: &[u8]) -> Result<Library, Error> {
@@ -156,6 +167,29 @@ impl Functions {
         Ok(known)
     }
 
+    /// What there would be with the libraries of another server, added all or none. Functions may change from one library to another.
+    pub fn joined(&self, libraries: &[Arc<Library>], restore: Restore) -> Result<Known, Error> {
+        // They fit together by themselves.
+        let alone = Functions::default().with_added(libraries, IfTaken::Refuse, false)?;
+        if restore == Restore::Flush {
+            return Ok(alone);
+        }
+        let mut known = self.known.read().clone();
+        for name in alone.libraries.keys() {
+            if known.remove(name) && restore == Restore::Append {
+                return Err(Error::reply(format!("ERR Library {name} already exists")));
+            }
+        }
+        for (name, function) in alone.by_name {
+            if known.by_name.contains_key(&name) {
+                return Err(Error::reply(format!("ERR Function {} already exists", shown(&name))));
+            }
+            known.by_name.insert(name, function);
+        }
+        known.libraries.extend(alone.libraries);
+        Ok(known)
+    }
+
     /// What there would be without a library; None if there is no such library.
     pub fn without(&self, name: &str) -> Option<Known> {
         let mut known = self.known.read().clone();
@@ -226,6 +260,29 @@ mod tests {
         assert_eq!(functions.difference(&after).0, ["a"]);
         functions.set(after);
         assert_eq!(functions.totals(), (1, 1));
+    }
+
+    #[test]
+    fn libraries_of_another_server_join() {
+        let functions = Functions::default();
+        let join = |libraries: &[Arc<Library>], restore| {
+            let words = |error: Error| error.to_string();
+            functions.joined(libraries, restore).map(|known| functions.set(known)).map_err(words)
+        };
+        assert_eq!(join(&[library("a", &["f"]), library("b", &["g"])], Restore::Append), Ok(()));
+        let taken = Err("ERR Library a already exists".to_owned());
+        assert_eq!(join(&[library("a", &["h"])], Restore::Append), taken);
+        let taken = Err("ERR Function g already exists".to_owned());
+        assert_eq!(join(&[library("c", &["g"])], Restore::Append), taken);
+        assert_eq!(join(&[library("a", &["g"])], Restore::Replace), taken);
+        let taken = Err("ERR Library 'a' already exists".to_owned());
+        assert_eq!(join(&[library("a", &["x"]), library("a", &["y"])], Restore::Flush), taken);
+        assert_eq!(functions.totals(), (2, 2));
+        // Each gets what the other had.
+        assert_eq!(join(&[library("a", &["g"]), library("b", &["f"])], Restore::Replace), Ok(()));
+        assert_eq!(functions.find(b"f").unwrap().library.name, "b");
+        assert_eq!(join(&[library("c", &["f"])], Restore::Flush), Ok(()));
+        assert_eq!((functions.totals(), functions.find(b"g").is_none()), ((1, 1), true));
     }
 
     #[test]

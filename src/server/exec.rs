@@ -175,6 +175,11 @@ impl IoThread {
                 reply.write(protocol, &[], &mut connection.output);
             }
             Ok(Answer::Worker(work)) => job = Some(work),
+            // What it waits for would come too late: the calls behind it have run.
+            Ok(Answer::Network(_)) => {
+                let error = Error::reply("ERR Command not allowed inside a transaction");
+                write_error(&self.node, &self.pipeline.executor.counters, &error, &mut connection.output);
+            }
             // These are never queued.
             Ok(Answer::OnKeys | Answer::Exec(_)) => {}
             Err(stop) => {

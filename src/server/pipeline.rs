@@ -569,6 +569,10 @@ impl IoThread {
                 self.submit(connection, place, command, words, Work::Job(job));
                 Flow::Stop
             }
+            Ok(Answer::Network(job)) => {
+                self.submit(connection, place, command, words, Work::Network(job));
+                Flow::Stop
+            }
             Ok(Answer::After(wait, reply)) => {
                 let at = Instant::now() + wait;
                 connection.state = State::Until(at, reply);

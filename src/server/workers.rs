@@ -51,7 +51,13 @@ pub enum Work {
         watching: Watching,
     },
     Job(Job),
+    /// As [`Work::Job`]; it waits for another server.
+    Network(Job),
 }
+
+/// Threads that wait for other servers, so that no worker does. What is more waits for its turn: Redis does such work one by
+/// one.
+const NETWORK_THREADS: usize = 2;
 
 enum Order {
     Task(Box<Task>),
@@ -61,21 +67,23 @@ enum Order {
 #[derive(Clone)]
 pub struct Workers {
     queue: Sender<Order>,
+    network: Sender<Order>,
 }
 
 impl Workers {
     pub fn submit(&self, task: Task) {
-        self.send(Order::Task(Box::new(task)));
+        let queue = if matches!(task.work, Work::Network(_)) { &self.network } else { &self.queue };
+        Workers::send(queue, Order::Task(Box::new(task)));
     }
 
     /// Has the command of a client that waits run.
     pub fn serve(&self, waiter: Arc<Waiter>, why: Why) {
-        self.send(Order::Serve(waiter, why));
+        Workers::send(&self.queue, Order::Serve(waiter, why));
     }
 
-    fn send(&self, order: Order) {
+    fn send(queue: &Sender<Order>, order: Order) {
         // The receivers live as long as the process takes commands.
-        if self.queue.send(order).is_err() {
+        if queue.send(order).is_err() {
             tracing::warn!("a command came after the workers had ended");
         }
     }
@@ -88,15 +96,16 @@ pub fn start(
     count: usize,
 ) -> std::io::Result<(Workers, Vec<JoinHandle<()>>)> {
     let (queue, tasks) = unbounded();
-    let threads = (0..count.max(1))
-        .map(|i| {
+    let (network, network_tasks) = unbounded();
+    let named = (0..count.max(1)).map(|i| (format!("worker-{i}"), &tasks));
+    let threads = named
+        .chain((0..NETWORK_THREADS).map(|i| (format!("network-{i}"), &network_tasks)))
+        .map(|(name, tasks)| {
             let (node, mailboxes, tasks) = (Arc::clone(node), Arc::clone(mailboxes), tasks.clone());
-            std::thread::Builder::new()
-                .name(format!("worker-{i}"))
-                .spawn(move || serve(node, &mailboxes, &tasks))
+            std::thread::Builder::new().name(name).spawn(move || serve(node, &mailboxes, &tasks))
         })
         .collect::<std::io::Result<Vec<_>>>()?;
-    Ok((Workers { queue }, threads))
+    Ok((Workers { queue, network }, threads))
 }
 
 fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
@@ -187,7 +196,7 @@ fn perform(
             exec.steps.clone_from(&executor.steps);
             (outcome, Some(exec))
         }
-        Work::Job(job) => {
+        Work::Job(job) | Work::Network(job) => {
             match job(&executor.node) {
                 Ok(answer) => answer.write(caller.protocol, &[], reply),
                 Err(stop) => {

@@ -2,6 +2,7 @@
 
 pub mod bits;
 pub mod collection;
+pub mod dump;
 pub mod geo;
 pub mod hash;
 pub mod hyperloglog;

@@ -31,7 +31,8 @@ fn legacy_range(keys: &Keys) -> (i64, i64, i64) {
         .specs()
         .filter_map(|spec| match spec.find {
             Find::Range { last, step } => Some((i64::from(spec.first), i64::from(last), i64::from(step))),
-            Find::Counted { .. } | Find::Behind(_) | Find::HalfBehind(_) | Find::Unknown => None,
+            Find::Unless(_) => Some((i64::from(spec.first), i64::from(spec.first), 1)),
+            Find::Counted { .. } | Find::Behind(_) | Find::HalfBehind(_) | Find::List(_) | Find::Unknown => None,
         })
         .collect();
     match ranges.as_slice() {
@@ -65,9 +66,21 @@ fn key_spec(spec: &KeySpec) -> Reply {
             "keyword",
             vec![named("keyword", Reply::text(word)), number("startfrom", i64::from(spec.first))],
         ),
-        _ => typed("index", vec![number("index", i64::from(spec.first))]),
+        // Looked for from the end on, in Redis.
+        Find::List(list) => {
+            typed("keyword", vec![named("keyword", Reply::text(list.word)), number("startfrom", -2)])
+        }
+        Find::Range { .. } | Find::Counted { .. } | Find::Unless(_) => {
+            typed("index", vec![number("index", i64::from(spec.first))])
+        }
     };
     let find = match spec.find {
+        Find::List(_) => {
+            typed("range", vec![number("lastkey", -1), number("keystep", 1), number("limit", 0)])
+        }
+        Find::Unless(_) => {
+            typed("range", vec![number("lastkey", 0), number("keystep", 1), number("limit", 0)])
+        }
         Find::Behind(option) if option.is_shown => {
             typed("range", vec![number("lastkey", 0), number("keystep", 1), number("limit", 0)])
         }

@@ -3,7 +3,7 @@
 use super::{at, count, int, memory, small_count};
 use crate::config::appendonly;
 use crate::config::choice::{
-    ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel, PubsubDefault,
+    ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, Guard, LogLevel, PubsubDefault,
 };
 use crate::config::limits::{
     MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_WORKER_THREADS,
@@ -175,6 +175,12 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Keyspace, "stream-node-max-entries", count(), "100")
         .field(at!(stream_node_max_entries))
         .help("Entries of a stream that XADD and XTRIM remove together where `~` asks for about as many."),
+    Opt::new(Keyspace, "dump-rdb-version", Kind::Choice(DumpVersion::NAMES), "11")
+        .field(at!(dump_rdb_version))
+        .help(
+            "The version of RDB in which DUMP, MIGRATE and FUNCTION DUMP write, newer where a value needs it. Redis reads its own \
+             and older ones: 6 is 2.6, 9 is 5.0, 10 is 7.0, 11 is 7.2, 12 is 7.4. 80 is Valkey 9, which also reads up to 11.",
+        ),
     Opt::new(Observability, "loglevel", Kind::Choice(LogLevel::NAMES), "notice")
         .field(at!(loglevel))
         .help("How much is logged."),

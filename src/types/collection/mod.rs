@@ -188,6 +188,10 @@ impl Collection<'_> {
         self.flags & GROWN != 0
     }
 
+    pub fn has_flag(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
     /// The type's own part of the metadata.
     pub fn own(&self) -> &[u8] {
         &self.own

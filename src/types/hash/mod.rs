@@ -7,6 +7,7 @@
 //! counts these rows, and none of them is due before the time it names.
 
 mod due;
+mod dump;
 mod expire;
 mod pick;
 mod read;
@@ -19,6 +20,7 @@ mod tests;
 use crate::encoding::meta::Kind;
 
 pub use due::{PARTS, PER_WRITE};
+pub use dump::DUMP;
 pub use expire::{Condition, Expiry, MAX_EXPIRE_MS, persist, set_expiry, set_expiry_checked};
 pub use pick::{Pick, pick};
 pub use read::{Field, Visit, each, field, find, get, get_each, len, page, value};

@@ -203,7 +203,7 @@ impl<'k> Hash<'k> {
 }
 
 /// Redis leaves its compact form for a long field or value.
-fn note_lengths(env: &Env<'_>, all: &mut Collection<'_>, field: &[u8], value: &[u8]) {
+pub(super) fn note_lengths(env: &Env<'_>, all: &mut Collection<'_>, field: &[u8], value: &[u8]) {
     if field.len().max(value.len()) > env.limits.hash_value_len {
         all.grow();
     }

@@ -7,9 +7,10 @@
 //! * [`read`]: many elements in order. They are read by their numbers, for the rows that a queue has left behind lie
 //!   beside them and are never to be walked.
 //! * [`edit`]: what changes the numbers of elements: inserting, removing, trimming.
-//! * [`Draft`]: a whole new list.
+//! * [`Draft`]: a whole new list. [`mod@dump`]: a list as a payload.
 
 mod draft;
+mod dump;
 mod edit;
 mod read;
 
@@ -19,6 +20,7 @@ mod tests;
 use std::ops::Range;
 
 pub use draft::Draft;
+pub use dump::DUMP;
 pub use edit::Side;
 
 use crate::encoding::DATA;

@@ -1,11 +1,13 @@
 //! What a set is: members, each in a row of its own that holds nothing else.
 
 pub mod algebra;
+mod dump;
 mod pop;
 pub mod store;
 
 use std::ops::ControlFlow;
 
+pub use dump::DUMP;
 pub use pop::{pop, pop_one};
 
 use super::collection::{self, Collection, random};

@@ -12,7 +12,7 @@ impl Stream<'_> {
     }
 
     /// How many entries were ever added up to an id; None where that is not known.
-    fn added_up_to(&self, id: Id) -> Option<u64> {
+    pub(super) fn added_up_to(&self, id: Id) -> Option<u64> {
         let state = &self.state;
         if state.added == 0 {
             return Some(0);

@@ -2,13 +2,14 @@
 //!
 //! * [`Stream`]: opening, the last id, adding and deleting entries.
 //! * [`range`]: entries in order. [`trim`]: removing the oldest ones. [`refs`]: what groups refer to. [`mod@copy`]: all of it
-//!   under another name.
+//!   under another name. [`mod@dump`]: all of it as a payload.
 //! * [`group`]: consumer groups, their consumers and what these have pending. [`lag`]: how far they have read.
 //!
 //! An entry is a row, found by its id. The metadata knows the first and the last id, so that neither end is looked for
 //! among the rows that were deleted there.
 
 mod copy;
+mod dump;
 mod group;
 mod lag;
 mod range;
@@ -19,6 +20,7 @@ mod trim;
 mod tests;
 
 pub use copy::copy;
+pub use dump::DUMP;
 pub use group::{Consumer, Group, NOBODY};
 pub use range::Ids;
 pub use refs::{Deleted, Refs};

@@ -2,6 +2,7 @@
 
 pub mod compare;
 mod draft;
+mod dump;
 pub mod lcs;
 mod pieces;
 
@@ -11,6 +12,7 @@ mod tests;
 use std::ops::{ControlFlow, Range};
 
 pub use draft::Draft;
+pub use dump::DUMP;
 pub use pieces::Pieces;
 
 use crate::encoding::DATA;

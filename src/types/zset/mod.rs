@@ -8,11 +8,12 @@
 //! * [`range`]: members in order;
 //! * [`count`]: how many there are up to a place;
 //! * [`remove`]: taking many away;
-//! * [`store`]: a whole sorted set in place of what a key holds;
+//! * [`store`]: a whole sorted set in place of what a key holds; [`mod@dump`]: one as a payload;
 //! * [`algebra`]: unions, intersections and differences.
 
 pub mod algebra;
 pub mod count;
+mod dump;
 mod kept;
 pub mod range;
 pub mod remove;
@@ -21,6 +22,7 @@ pub mod store;
 #[cfg(test)]
 mod tests;
 
+pub use dump::DUMP;
 pub use kept::Kept;
 pub use range::{Interval, LexBound, LexRange, ScoreRange};
 pub use tarn_engine::Direction;

@@ -7,7 +7,7 @@ use crate::encoding::zset::{push_score, sign, value};
 use crate::encoding::{DATA, SCORE};
 use crate::error::Result;
 use crate::keyspace::build::Builder;
-use crate::keyspace::{WriteCx, entry};
+use crate::keyspace::{Entry, WriteCx, entry};
 use crate::types::collection::Collection;
 
 pub struct Store<'a, 'k> {
@@ -25,10 +25,16 @@ pub struct Store<'a, 'k> {
 impl<'a, 'k> Store<'a, 'k> {
     pub fn begin(cx: &mut WriteCx<'a>, key: &'k [u8]) -> Result<Store<'a, 'k>> {
         let found = entry::find(cx, key)?;
+        Store::in_place_of(cx, found, 0)
+    }
+
+    /// As [`Store::begin`], of a key that was looked up. `members` is how many there will be, about.
+    pub fn in_place_of(cx: &mut WriteCx<'a>, found: Entry<'k>, members: u64) -> Result<Store<'a, 'k>> {
+        let build = Builder::begin(&cx.env, members.saturating_mul(2))?;
         let rows = Collection::create(cx, found, KIND)?;
         let score_row = RowKey::from_slice(rows.prefix());
         let prefix_len = score_row.len();
-        let (build, compact) = (Builder::default(), Some(Kept::default()));
+        let compact = Some(Kept::default());
         Ok(Store { rows, build, score_row, prefix_len, compact, one_by_one: false, size: 0 })
     }
 
@@ -60,11 +66,16 @@ impl<'a, 'k> Store<'a, 'k> {
     }
 
     /// Makes it what the key holds, for ever. An empty one leaves no key. How many members there are.
-    pub fn finish(mut self, cx: &mut WriteCx<'a>) -> Result<u64> {
+    pub fn finish(self, cx: &mut WriteCx<'a>) -> Result<u64> {
+        self.finish_with_expiry(cx, 0)
+    }
+
+    /// As [`Store::finish`], with this expiry (0: none).
+    pub fn finish_with_expiry(mut self, cx: &mut WriteCx<'a>, expire_at_ms: u64) -> Result<u64> {
         self.put_compact(cx, false)?;
         self.build.finish(cx)?;
         self.rows.resize(self.size);
-        self.rows.save_with_expiry(cx, 0)?;
+        self.rows.save_with_expiry(cx, expire_at_ms)?;
         Ok(self.size)
     }
 

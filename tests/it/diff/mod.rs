@@ -11,6 +11,7 @@
 mod acl;
 mod compare;
 mod events;
+mod exchange;
 mod grammar;
 mod lua;
 mod play;
@@ -180,6 +181,26 @@ fn explored(usual: u64) -> Option<u64> {
 #[test]
 fn differential_new() {
     differential("new", explored(7_000_000), grammar::MIXED, Part::Keys, 20);
+}
+
+/// Values of every type, dumped here and restored in redis-server, and the other way round.
+#[test]
+fn differential_exchange() {
+    let base = env_number("TARN_DIFF_SEED").or(explored(21_000_000)).unwrap_or_else(Rng::fresh_seed);
+    let scripts = (commands() / 50 / SCRIPT_STEPS).max(1) as u64;
+    println!("differential exchange: {scripts} scripts from seed {base}");
+    let pairs = ENGINES.map(exchange::Pair::start);
+    let mut count = 0;
+    for seed in base..base + scripts {
+        // One script of all families, then one of each of the collections'.
+        let alone = (seed % 8) as usize;
+        let families = match grammar::EXCHANGED.get(alone..=alone) {
+            Some(one) => one,
+            None => grammar::EXCHANGED,
+        };
+        count += pairs[(seed % 2) as usize].run(seed, families, SCRIPT_STEPS);
+    }
+    println!("differential exchange: {count} values");
 }
 
 /// Every family inside of MULTI and EXEC.

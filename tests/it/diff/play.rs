@@ -11,7 +11,7 @@ use crate::value::{Value, quote};
 const EXPIRING_MS: u64 = 10;
 
 /// As many as both servers have by default.
-const DATABASES: usize = 16;
+pub const DATABASES: usize = 16;
 
 pub type Args = Vec<Vec<u8>>;
 
@@ -34,6 +34,8 @@ pub enum Step {
     Multi(Vec<Args>),
     /// Commands in a Lua script, which returns all replies.
     Eval(Vec<Args>),
+    /// DUMP of one key, RESTORE as another: both, and options.
+    Dumped(Args),
     /// A command that gives a key a few milliseconds, and the time for them to pass.
     Expiring(Args),
 }
@@ -65,6 +67,7 @@ impl Step {
                 format!("MULTI | {} | EXEC", lines.join(" | "))
             }
             Step::Eval(commands) => words(&eval_args(commands)),
+            Step::Dumped(args) => format!("DUMP {} | RESTORE {} ... {}", word(&args[0]), word(&args[1]), words(&args[2..])),
             Step::Expiring(args) => format!("{} | !time {EXPIRING_MS}", words(args)),
         }
     }
@@ -141,8 +144,12 @@ pub fn compare(tarn: &mut Server, redis: &mut Server, resp3: bool, script: &Scri
         }
         at += batch.len();
     }
-    let dumps = [dump(tarn), dump(redis)];
-    compare::data(script.steps.len(), &dumps[0], &dumps[1])
+    difference(tarn, redis, script.steps.len())
+}
+
+/// How the data of two servers differ, after so many steps.
+pub fn difference(tarn: &Server, redis: &Server, steps: usize) -> Option<Mismatch> {
+    compare::data(steps, &dump(tarn), &dump(redis))
 }
 
 fn open(server: &Server, resp3: bool) -> Conn {
@@ -169,6 +176,13 @@ pub fn special(conn: &mut Conn, step: &Step) -> Outcome {
         Step::Count => count(conn),
         Step::Multi(commands) => multi(conn, commands),
         Step::Eval(commands) => conn.try_call(&eval_args(commands)).into(),
+        Step::Dumped(args) => match conn.try_call(&[b"DUMP".to_vec(), args[0].clone()]) {
+            Ok(Value::Bulk(payload)) => {
+                let restore = [b"RESTORE".to_vec(), args[1].clone(), args[2].clone(), payload];
+                conn.try_call(&[&restore, &args[3..]].concat()).into()
+            }
+            other => other.into(),
+        },
         Step::Expiring(args) => {
             let reply = conn.try_call(args);
             std::thread::sleep(Duration::from_millis(EXPIRING_MS));

@@ -1,6 +1,7 @@
 //! What is played of each family that is not a collection.
 
-use super::{Family, no_holes};
+use super::{Family, Filling, no_holes};
+use crate::rng::Rng;
 
 pub const STRING: Family = Family {
     name: "string",
@@ -102,9 +103,36 @@ pub const KEYS: Family = Family {
         (4, "APPEND {key} {value}"),
         (3, "INCR {key}"),
         (1, "!short"),
+        (6, "!dumped {key} {key} {ttl_ms} {restore_option*}"),
+        (6, "RESTORE {key} {ttl_ms} {payload} {restore_option*}"),
     ],
-    holes: no_holes,
+    holes: dumped,
 };
+
+/// Payloads that redis-server 7.0 has written, of every type that this family meets.
+fn dumped(rng: &mut Rng, hole: &str) -> Option<Filling> {
+    match hole {
+        "payload" => {
+            let lines = include_str!("../../../fixtures/dump/redis-7.0.txt").lines();
+            // A HyperLogLog is not to be changed by commands of strings: see `is_kept_whole`.
+            let lines: Vec<&str> = lines.filter(|line| !line.starts_with("PFADD")).collect();
+            let (_, payload) = rng.pick(&lines).split_once('\t')?;
+            let mut payload: Vec<u8> =
+                (0..payload.len() / 2).map(|at| u8::from_str_radix(&payload[2 * at..2 * at + 2], 16).unwrap()).collect();
+            if rng.percent(10) {
+                // With another byte the checksum is wrong.
+                let at = rng.below(payload.len());
+                payload[at] ^= 1;
+            }
+            Some(Filling::Args(vec![payload]))
+        }
+        "restore_option" => Some(Filling::one_of(
+            rng,
+            &[(6, "REPLACE"), (2, "ABSTTL"), (1, "IDLETIME {small}"), (1, "FREQ {small}"), (1, "{word}")],
+        )),
+        _ => None,
+    }
+}
 
 pub const CONNECTION: Family = Family {
     name: "connection",

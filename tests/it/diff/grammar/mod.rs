@@ -63,6 +63,9 @@ pub const MIXED: &[&Family] =
 /// Those whose commands are told of.
 pub const EVENTFUL: &[&Family] = &[&STRING, &BITS, &HASH, &LIST, &SET, &KEYS, &ZSET, &HYPERLOGLOG, &GEO];
 
+/// Those whose values are exchanged.
+pub const EXCHANGED: &[&Family] = &[&STRING, &HASH, &LIST, &SET, &STREAM, &ZSET, &HYPERLOGLOG];
+
 /// So many of a hundred commands are made wrong in some way.
 const DAMAGED_PERCENT: usize = 5;
 /// After so many of a hundred, a script stays with a key.
@@ -240,6 +243,7 @@ fn step(rng: &mut Rng, template: &str) -> Step {
         b"!pop" => Step::Pop(args.split_off(1)),
         b"!random" => Step::RandomKey,
         b"!count" => Step::Count,
+        b"!dumped" => Step::Dumped(args.split_off(1)),
         b"!short" => Step::Expiring(vec![
             b"SET".to_vec(),
             key(rng),
