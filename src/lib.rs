@@ -42,6 +42,7 @@ pub mod pubsub;
 pub mod query_memory;
 pub mod reply;
 pub mod scripting;
+pub mod tls;
 pub mod tracking;
 
 #[cfg(test)]

@@ -23,9 +23,12 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+pub use choice::{
+    ActiveExpireMode, AppendFsync, AuthClients, CertificateUser, Choice, CrossSlot, EngineKind, Guard,
+    LogLevel,
+};
 pub use docs::docs;
-pub use live::{Hook, Live, SetError};
+pub use live::{Hook, Install, Live, Preparation, SetError};
 pub use memory::MemorySplit;
 pub use rewrite::RewriteError;
 pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
@@ -66,6 +69,26 @@ config! {
     io_threads: Auto,
     io_busy_poll_micros: u32,
     worker_threads: Auto,
+
+    /// Zero for none.
+    tls_port: u16,
+    tls_cert_file: PathBuf,
+    tls_key_file: PathBuf,
+    tls_ca_cert_file: PathBuf,
+    tls_ca_cert_dir: PathBuf,
+    tls_auth_clients: AuthClients,
+    tls_auth_clients_user: CertificateUser,
+    tls_protocols: String,
+    tls_ciphers: String,
+    tls_ciphersuites: String,
+    tls_prefer_server_ciphers: bool,
+    tls_session_caching: bool,
+    tls_session_cache_size: usize,
+    tls_session_cache_timeout_secs: u32,
+    /// Zero is never.
+    tls_auto_reload_interval_secs: u32,
+    tls_handshake_timeout_secs: u32,
+    tls_max_handshakes: usize,
 
     dir: PathBuf,
     engine: EngineKind,
@@ -114,6 +137,9 @@ config! {
     /// Zero is off.
     metrics_port: u16,
     metrics_bind: Vec<String>,
+    metrics_tls: bool,
+    /// Empty for none.
+    metrics_password: Vec<u8>,
     /// -1 is off.
     slowlog_log_slower_than_micros: i64,
     slowlog_max_len: usize,
@@ -133,6 +159,8 @@ config! {
     cluster_announce_ip: String,
     /// Zero is `port`.
     cluster_announce_port: u16,
+    /// Zero is `tls-port`.
+    cluster_announce_tls_port: u16,
     cluster_announce_hostname: String,
 
     /// Where CONFIG REWRITE writes; not an option.
@@ -163,6 +191,11 @@ impl Config {
     /// Waiting for a disk is most of a worker's time, so there are more of them than cores unless set.
     pub fn worker_thread_count(&self) -> usize {
         self.worker_threads.set().map_or_else(|| (cores() * 2).clamp(4, 64), |count| count.get() as usize)
+    }
+
+    /// Whether anything here speaks TLS.
+    pub fn uses_tls(&self) -> bool {
+        self.tls_port != 0 || (self.metrics_tls && self.metrics_port != 0)
     }
 
     /// The sizes that commands ask for.

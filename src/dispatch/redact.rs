@@ -12,8 +12,8 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
     match command.full_name.as_str() {
         "auth" => Some(replace(words, |at| at > 0)),
         "hello" => {
-            let auth = words.iter().position(|word| word.eq_ignore_ascii_case(b"auth"))?;
-            Some(replace(words, |at| at == auth + 1 || at == auth + 2))
+            let secrets = secrets_of_hello(words);
+            (!secrets.is_empty()).then(|| replace(words, |at| secrets.contains(&at)))
         }
         "config|set" => {
             let is_secret = |at: usize| {
@@ -25,6 +25,24 @@ pub fn redacted(command: &Registered, words: Words<'_>) -> Option<OwnedArgs> {
         }
         _ => None,
     }
+}
+
+/// Where the user names and passwords of HELLO stand. A client may be called `auth`.
+fn secrets_of_hello(words: Words<'_>) -> Vec<usize> {
+    let mut secrets = Vec::new();
+    // Behind the command and the version.
+    let mut at = 2;
+    while let Some(word) = words.get(at) {
+        at += if word.eq_ignore_ascii_case(b"auth") {
+            secrets.extend([at + 1, at + 2]);
+            3
+        } else if word.eq_ignore_ascii_case(b"setname") {
+            2
+        } else {
+            1
+        };
+    }
+    secrets
 }
 
 fn replace(words: Words<'_>, is_secret: impl Fn(usize) -> bool) -> OwnedArgs {
@@ -51,6 +69,12 @@ mod tests {
             ("auth user pw", "auth (redacted) (redacted)"),
             ("HELLO 3 AUTH user pw SETNAME bob", "HELLO 3 AUTH (redacted) (redacted) SETNAME bob"),
             ("HELLO 3 SETNAME auth2", "HELLO 3 SETNAME auth2"),
+            ("HELLO 3 SETNAME auth", "HELLO 3 SETNAME auth"),
+            ("HELLO 3 SETNAME auth AUTH user pw", "HELLO 3 SETNAME auth AUTH (redacted) (redacted)"),
+            ("HELLO 3 setname SETNAME auth auth pw", "HELLO 3 setname SETNAME auth (redacted) (redacted)"),
+            ("HELLO 3 AUTH setname pw", "HELLO 3 AUTH (redacted) (redacted)"),
+            ("HELLO 3 AUTH user", "HELLO 3 AUTH (redacted)"),
+            ("HELLO 3 NONSENSE AUTH user pw", "HELLO 3 NONSENSE AUTH (redacted) (redacted)"),
             (
                 "CONFIG SET timeout 0 requirepass pw hz 10",
                 "CONFIG SET timeout 0 requirepass (redacted) hz 10",
