@@ -1,6 +1,7 @@
 //! Who is connected, as CLIENT LIST shows and CLIENT KILL finds them. Connections live on their I/O threads; this is
 //! what others may see of them.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -9,6 +10,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::acl::UserId;
+use crate::tls::certificate::Identity;
 
 /// The words a client chose for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +35,7 @@ pub mod flag {
     pub const FOLLOWS_REDIRECTS: usize = 1024;
     pub const TRACKING: usize = 2048;
     pub const BCAST: usize = 4096;
+    pub const TLS: usize = 8192;
 }
 
 /// One connection, seen from outside. Written by its own I/O thread, read by all.
@@ -61,6 +64,8 @@ pub struct Client {
     /// Channels, patterns and channels of slots it listens to.
     subscriptions: [AtomicU32; 3],
     kill: AtomicBool,
+    /// Whom its certificate names, if it showed one.
+    pub certificate: Option<Box<Identity>>,
     labels: Mutex<Option<Box<Labels>>>,
 }
 
@@ -87,6 +92,7 @@ impl Client {
             queued: AtomicI64::new(-1),
             subscriptions: Default::default(),
             kill: AtomicBool::new(false),
+            certificate: None,
             labels: Mutex::new(None),
         }
     }
@@ -192,9 +198,9 @@ impl Client {
         *labels = (changed != Labels::default()).then(|| Box::new(changed));
     }
 
-    /// Connected over a unix socket or the loopback interface.
+    /// Connected over a unix socket or from a loopback address.
     pub fn is_local(&self) -> bool {
-        self.has(flag::UNIX_SOCKET) || self.addr.starts_with("127.0.0.1:") || self.addr.starts_with("[::1]:")
+        self.has(flag::UNIX_SOCKET) || self.addr.parse().is_ok_and(|addr: SocketAddr| is_loopback(addr.ip()))
     }
 
     /// Asks the connection's thread to end it. The caller wakes that thread.
@@ -205,6 +211,11 @@ impl Client {
     pub fn is_killed(&self) -> bool {
         self.kill.load(Ordering::Acquire)
     }
+}
+
+/// Whether an address is one of this machine alone: what protected mode and the options that say `local` go by.
+pub fn is_loopback(ip: IpAddr) -> bool {
+    ip.to_canonical().is_loopback()
 }
 
 #[derive(Debug, Default)]
@@ -302,5 +313,25 @@ impl Clients {
         threads.sort_unstable();
         threads.dedup();
         threads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_is_who_comes_from_a_loopback_address() {
+        let is_local = |addr: &str| Client::new(1, 0, 0, addr.to_owned(), String::new(), 0).is_local();
+        for addr in ["127.0.0.1:5", "127.1.2.3:5", "[::1]:5", "[::ffff:127.0.0.1]:5"] {
+            assert!(is_local(addr), "{addr}");
+        }
+        for addr in ["10.0.0.1:5", "[2001:db8::1]:5", "[::ffff:10.0.0.1]:5", "/tmp/socket:0", "127.0.0.1", ""]
+        {
+            assert!(!is_local(addr), "{addr}");
+        }
+        let client = Client::new(1, 0, 0, "/tmp/socket:0".to_owned(), String::new(), 0);
+        client.set_flag(flag::UNIX_SOCKET, true);
+        assert!(client.is_local());
     }
 }

@@ -11,7 +11,8 @@ const EXIT_CODE: i32 = 101;
 const PATIENCE_SECS: u32 = 5;
 
 /// Threads that look for [`inject_panic`], besides those of the engine.
-const PLACES: [&str; 7] = ["listener", "metrics", "sweeper", "cleaner", "signals", "log", "bgsave"];
+const PLACES: [&str; 8] =
+    ["listener", "handshake", "metrics", "sweeper", "cleaner", "signals", "log", "bgsave"];
 
 /// From now on a panic in any thread ends the process, that of a callback from RocksDB included.
 pub fn end_on_panic() {

@@ -5,11 +5,25 @@
 //! empty text (which is why callers treat the pattern `*` as "all" before they ask here).
 //!
 //! Only the last `*` seen can be worth a second try: if the rest of the pattern cannot be found behind it, giving an
-//! earlier `*` more text only leaves less to search. So one place to go back to is enough and the work is bounded by
-//! `pattern.len() * text.len()`.
+//! earlier `*` more text only leaves less to search. So one place to go back to is enough. What stands between two `*` is
+//! searched for as a whole if it is plain text. Otherwise it is tried place by place, which a hostile pattern can make take
+//! `pattern.len() * text.len()` steps: there are [`FREE_STEPS`] and [`STEPS_PER_BYTE`], and a pattern that needs more matches nothing.
+
+use memchr::memmem;
+
+/// Steps that every match may take, and those that it may take for each byte of the pattern and of the text. A step looks at a byte
+/// of the text, or of a class. An honest pattern takes one or two per byte.
+const FREE_STEPS: usize = 1 << 16;
+const STEPS_PER_BYTE: usize = 16;
 
 /// Whether `text` matches `pattern`. With `nocase`, ASCII letters match in either case.
 pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
+    let mut steps = FREE_STEPS + STEPS_PER_BYTE * (pattern.len() + text.len());
+    matches_within(&mut steps, pattern, text, nocase)
+}
+
+/// With so many steps, which are counted down.
+fn matches_within(steps: &mut usize, pattern: &[u8], text: &[u8], nocase: bool) -> bool {
     let (mut rest, mut unread) = (pattern, text);
     // Pattern behind the last `*`, and the text its next attempt starts at.
     let mut retry: Option<(&[u8], &[u8])> = None;
@@ -23,18 +37,39 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
                 if after.is_empty() {
                     return true;
                 }
+                let (literal, behind) = leading_text(after);
+                if !nocase && behind.is_empty() {
+                    return unread.ends_with(literal);
+                }
+                if !nocase && behind.starts_with(b"*") {
+                    // The first place is as good as any other.
+                    let Some(at) = memmem::find(unread, literal) else { return false };
+                    (rest, unread) = (behind, unread.get(at + literal.len()..).unwrap_or(&[]));
+                    if unread.is_empty() {
+                        return skip_stars(rest).is_empty();
+                    }
+                    continue;
+                }
                 retry = Some((after, tail));
                 rest = after;
                 continue;
             }
             b'?' => (true, after),
-            b'[' => class(after, byte, nocase),
+            b'[' => {
+                let (found, behind) = class(after, byte, nocase);
+                *steps = steps.saturating_sub(after.len() - behind.len());
+                (found, behind)
+            }
             b'\\' => match after.split_first() {
                 Some((&escaped, after)) => (same(escaped, byte, nocase), after),
                 None => (same(b'\\', byte, nocase), after),
             },
             literal => (same(literal, byte, nocase), after),
         };
+        *steps = steps.saturating_sub(1);
+        if *steps == 0 {
+            return false;
+        }
         if matched && tail.is_empty() {
             // What is left of the pattern needs at least one more byte, and a retry would have even fewer.
             return skip_stars(after).is_empty();
@@ -53,6 +88,12 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
 /// Whether a pattern has a character that makes it more than a name.
 pub fn is_pattern(pattern: &[u8]) -> bool {
     pattern.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// The text that a pattern begins with, and what follows it.
+fn leading_text(pattern: &[u8]) -> (&[u8], &[u8]) {
+    let special = pattern.iter().position(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'));
+    pattern.split_at_checked(special.unwrap_or(pattern.len())).unwrap_or((pattern, &[]))
 }
 
 fn skip_stars(mut pattern: &[u8]) -> &[u8] {

@@ -46,6 +46,7 @@ pub mod query_memory;
 pub mod rdb;
 pub mod reply;
 pub mod scripting;
+pub mod tls;
 pub mod tracking;
 
 #[cfg(test)]

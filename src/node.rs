@@ -20,6 +20,7 @@ use crate::metrics::Metrics;
 use crate::pubsub::PubSub;
 use crate::query_memory::QueryMemory;
 use crate::scripting::Scripting;
+use crate::tls::Tls;
 use crate::tracking::Tracking;
 
 pub struct Node {
@@ -42,6 +43,8 @@ pub struct Node {
     pub scripting: Scripting,
     /// Who caches which keys.
     pub tracking: Tracking,
+    /// Certificates in use.
+    pub tls: Arc<Tls>,
     pub pause: Pause,
     /// For long commands of which a part has come.
     pub query_memory: Arc<QueryMemory>,
@@ -112,6 +115,7 @@ impl Node {
             waiters: Waiters::default(),
             scripting: Scripting::default(),
             tracking: Tracking::new(now.io_thread_count()),
+            tls: Arc::default(),
             pause: Pause::default(),
             query_memory: Arc::default(),
             saves: Saves::new(started_ms),

@@ -1,6 +1,7 @@
 //! CLUSTER on a node that owns every slot, and the commands that cluster clients send along with it.
 
 use super::help::help;
+use crate::clients::flag;
 use crate::config::Config;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
@@ -181,24 +182,34 @@ struct Myself {
     /// Empty where it is not known: clients then use the address they connected to.
     ip: String,
     hostname: String,
+    /// Of the kind that the client came by.
     port: u16,
+    /// With TLS and without; zero for none.
+    tls_port: u16,
+    plain_port: u16,
 }
 
 impl Myself {
     fn new(cx: &SessionCx<'_>) -> Myself {
         let config: &Config = &cx.node.config.current();
+        let announced = |announced: u16, own: u16| if announced == 0 { own } else { announced };
+        let plain_port = announced(config.cluster_announce_port, config.port);
+        let tls_port = announced(config.cluster_announce_tls_port, config.tls_port);
+        let is_tls = cx.session.client.has(flag::TLS);
         Myself {
             id: cx.node.run_id.clone(),
             ip: config.cluster_announce_ip.clone(),
             hostname: config.cluster_announce_hostname.clone(),
-            port: if config.cluster_announce_port == 0 { config.port } else { config.cluster_announce_port },
+            port: if is_tls { tls_port } else { plain_port },
+            tls_port,
+            plain_port,
         }
     }
 }
 
 fn nodes(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    let Myself { id, ip, hostname, port } = Myself::new(cx);
+    let Myself { id, ip, hostname, port, .. } = Myself::new(cx);
     let comma = if hostname.is_empty() { "" } else { "," };
     let bus_port = u32::from(port) + BUS_PORT_OFFSET;
     let last = SLOTS - 1;
@@ -210,7 +221,7 @@ fn nodes(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 
 fn slots(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    let Myself { id, ip, hostname, port } = Myself::new(cx);
+    let Myself { id, ip, hostname, port, .. } = Myself::new(cx);
     let more =
         if hostname.is_empty() { vec![] } else { vec![(Reply::text("hostname"), Reply::bulk(hostname))] };
     let node = Reply::Array(vec![
@@ -225,13 +236,14 @@ fn slots(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 
 fn shards(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    let Myself { id, ip, hostname, port } = Myself::new(cx);
-    let mut node = vec![
-        (Reply::text("id"), Reply::bulk(id)),
-        (Reply::text("port"), Reply::Integer(i64::from(port))),
-        (Reply::text("ip"), Reply::bulk(ip.clone())),
-        (Reply::text("endpoint"), Reply::bulk(ip)),
-    ];
+    let Myself { id, ip, hostname, tls_port, plain_port, .. } = Myself::new(cx);
+    let mut node = vec![(Reply::text("id"), Reply::bulk(id))];
+    for (name, port) in [("port", plain_port), ("tls-port", tls_port)] {
+        if port != 0 {
+            node.push((Reply::text(name), Reply::Integer(i64::from(port))));
+        }
+    }
+    node.extend([(Reply::text("ip"), Reply::bulk(ip.clone())), (Reply::text("endpoint"), Reply::bulk(ip))]);
     if !hostname.is_empty() {
         node.push((Reply::text("hostname"), Reply::bulk(hostname)));
     }

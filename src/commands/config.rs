@@ -1,10 +1,13 @@
 //! CONFIG: options at run time.
 
 use super::help::help;
+use crate::config::option::Section;
+use crate::config::table;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, Spec, container, session};
 use crate::error::{Error, Result, shown};
+use crate::node::Node;
 use crate::reply::Reply;
 
 const ADMIN: Flags = Flags::ADMIN.or(Flags::NOSCRIPT).or(Flags::LOADING).or(Flags::STALE);
@@ -59,16 +62,28 @@ fn set(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     let pairs = args.rest_in_pairs().ok_or(Error::Syntax)?;
     let pairs: Vec<(&[u8], &[u8])> = pairs.collect();
     let local = cx.session.client.is_local();
-    cx.node
-        .config
-        .set(&pairs, local)
-        .map_err(|error| Error::reply(format!("ERR {}", shown(&error.message()))))?;
+    if pairs.iter().any(|(name, _)| table::find(name).is_some_and(|option| option.section == Section::Tls)) {
+        // They name files, and the disk may be slow.
+        let pairs: Vec<(Vec<u8>, Vec<u8>)> =
+            pairs.into_iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
+        return Ok(Answer::Worker(Box::new(move |node| {
+            let pairs: Vec<(&[u8], &[u8])> =
+                pairs.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).collect();
+            change(node, &pairs, local)
+        })));
+    }
+    change(cx.node, &pairs, local).map(Answer::from)
+}
+
+fn change(node: &Node, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Reply> {
+    let changed = node.config.set(pairs, local);
+    changed.map_err(|error| Error::reply(format!("ERR {}", shown(&error.message()))))?;
     // Also where it is the same as before: the default user may have got another one.
     let password = pairs.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"requirepass"));
     if let Some((_, password)) = password {
-        cx.node.acl.set_default_password(password);
+        node.acl.set_default_password(password);
     }
-    Ok(Reply::OK.into())
+    Ok(Reply::OK)
 }
 
 fn reset_stat(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {

@@ -85,6 +85,21 @@ choices! {
         V80 = "80",
     }
 
+    /// Whether clients of the TLS port have to show a certificate.
+    AuthClients {
+        No = "no",
+        #[default] Yes = "yes",
+        /// They need not, but one that is shown must be good.
+        Optional = "optional",
+    }
+
+    /// What in a client's certificate names its user.
+    CertificateUser {
+        CommonName = "CN",
+        Uri = "URI",
+        #[default] Off = "off",
+    }
+
     /// How fields that have expired are found.
     ActiveExpireMode {
         /// By an index of each hash's earliest expiry.

@@ -24,8 +24,14 @@ tarn [config-file] [--port 6379] [--option value ...] [-]
 * *protected* options can be set at run time only where `enable-protected-configs` allows it.
 ";
 
-const SECTIONS: [(Section, &str, &str); 10] = [
+const SECTIONS: [(Section, &str, &str); 11] = [
     (Section::Network, "Network and threads", ""),
+    (
+        Section::Tls,
+        "TLS",
+        "CONFIG SET of these options is all or nothing: what does not fit together is refused, the reason is in the log, and the old \
+         certificate stays in use. Connections that are open keep what they were opened with. [security.md](security.md) says more.",
+    ),
     (Section::Storage, "Storage", ""),
     (
         Section::Memory,

@@ -15,11 +15,28 @@ use crate::glob;
 /// Called with the old and the new configuration, in the order of the changes, before CONFIG SET is answered.
 pub type Hook = Box<dyn Fn(&Config, &Config) + Send + Sync>;
 
+/// What is done once the new configuration is the current one. It cannot fail.
+pub type Install = Box<dyn FnOnce() + Send>;
+
+/// Asked before a change whether the process can follow it: there is a file, a descriptor, a port. The reason why not is the words
+/// of the refusal.
+pub struct Preparation {
+    /// The options it is about; the first of them in CONFIG SET is named in the refusal.
+    pub concerns: fn(&Opt) -> bool,
+    pub prepare: Box<dyn Fn(&Config, &Config) -> Result<Option<Install>, String> + Send + Sync>,
+}
+
+#[derive(Default)]
+pub(super) struct Followers {
+    preparations: Vec<Preparation>,
+    hooks: Vec<Hook>,
+}
+
 pub struct Live {
     current: RwLock<Arc<Config>>,
     generation: AtomicU64,
     /// Locked while the configuration changes or is written, so that changes and their hooks happen one after the other.
-    pub(super) changes: Mutex<Vec<Hook>>,
+    pub(super) changes: Mutex<Followers>,
 }
 
 /// Why nothing was changed. Displayed as the words behind `ERR `.
@@ -60,7 +77,7 @@ impl Live {
         Self {
             current: RwLock::new(Arc::new(config)),
             generation: AtomicU64::new(0),
-            changes: Mutex::new(Vec::new()),
+            changes: Mutex::default(),
         }
     }
 
@@ -76,24 +93,37 @@ impl Live {
 
     /// Hooks must not call [`Live::set`].
     pub fn on_change(&self, hook: Hook) {
-        self.changes.lock().push(hook);
+        self.changes.lock().hooks.push(hook);
+    }
+
+    /// Preparations must not call [`Live::set`] either.
+    pub fn before_change(&self, preparation: Preparation) {
+        self.changes.lock().preparations.push(preparation);
     }
 
     /// Sets all of the pairs or none. `local` says that the client is on this machine.
     pub fn set(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Arc<Config>, SetError> {
-        let hooks = self.changes.lock();
+        let followers = self.changes.lock();
         let old = self.current();
         let options = admit(&old, pairs, local)?;
         let mut new = Config::clone(&old);
-        for (option, (name, value)) in options.into_iter().zip(pairs) {
+        for (option, (name, value)) in options.iter().copied().zip(pairs) {
             parse::apply(&mut new, option, &[value], Source::Set)
                 .map_err(|reason| SetError::Refused { name: name.to_vec(), reason })?;
         }
         new.complete().map_err(|(name, reason)| SetError::Refused { name: name.into(), reason })?;
+        let mut installs = Vec::new();
+        for Preparation { concerns, prepare } in &followers.preparations {
+            let mut named = options.iter().zip(pairs).filter(|(option, _)| concerns(option));
+            let Some((_, (name, _))) = named.next() else { continue };
+            let install = prepare(&old, &new);
+            installs.extend(install.map_err(|reason| SetError::Refused { name: name.to_vec(), reason })?);
+        }
         let new = Arc::new(new);
         *self.current.write() = Arc::clone(&new);
         self.generation.fetch_add(1, Ordering::Release);
-        for hook in hooks.iter() {
+        installs.into_iter().for_each(|install| install());
+        for hook in &followers.hooks {
             hook(&old, &new);
         }
         Ok(new)

@@ -24,10 +24,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use choice::{
-    ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, Guard, LogLevel, PubsubDefault,
+    ActiveExpireMode, AppendFsync, AuthClients, CertificateUser, Choice, CrossSlot, DumpVersion, EngineKind,
+    Guard, LogLevel, PubsubDefault,
 };
 pub use docs::docs;
-pub use live::{Hook, Live, SetError};
+pub use live::{Hook, Install, Live, Preparation, SetError};
 pub use memory::MemorySplit;
 pub use rewrite::RewriteError;
 pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
@@ -69,6 +70,26 @@ config! {
     io_threads: Auto,
     io_busy_poll_micros: u32,
     worker_threads: Auto,
+
+    /// Zero for none.
+    tls_port: u16,
+    tls_cert_file: PathBuf,
+    tls_key_file: PathBuf,
+    tls_ca_cert_file: PathBuf,
+    tls_ca_cert_dir: PathBuf,
+    tls_auth_clients: AuthClients,
+    tls_auth_clients_user: CertificateUser,
+    tls_protocols: String,
+    tls_ciphers: String,
+    tls_ciphersuites: String,
+    tls_prefer_server_ciphers: bool,
+    tls_session_caching: bool,
+    tls_session_cache_size: usize,
+    tls_session_cache_timeout_secs: u32,
+    /// Zero is never.
+    tls_auto_reload_interval_secs: u32,
+    tls_handshake_timeout_secs: u32,
+    tls_max_handshakes: usize,
 
     dir: PathBuf,
     engine: EngineKind,
@@ -122,6 +143,9 @@ config! {
     /// Zero is off.
     metrics_port: u16,
     metrics_bind: Vec<String>,
+    metrics_tls: bool,
+    /// Empty for none.
+    metrics_password: Vec<u8>,
     /// -1 is off.
     slowlog_log_slower_than_micros: i64,
     slowlog_max_len: usize,
@@ -141,6 +165,8 @@ config! {
     cluster_announce_ip: String,
     /// Zero is `port`.
     cluster_announce_port: u16,
+    /// Zero is `tls-port`.
+    cluster_announce_tls_port: u16,
     cluster_announce_hostname: String,
 
     /// Where CONFIG REWRITE writes; not an option.
@@ -183,6 +209,11 @@ impl Config {
     /// Where the ACL file is, if there is one.
     pub fn acl_path(&self) -> Option<PathBuf> {
         (!self.aclfile.as_os_str().is_empty()).then(|| self.dir.join(&self.aclfile))
+    }
+
+    /// Whether anything here speaks TLS.
+    pub fn uses_tls(&self) -> bool {
+        self.tls_port != 0 || (self.metrics_tls && self.metrics_port != 0)
     }
 
     /// The sizes that commands ask for.

@@ -66,6 +66,7 @@ pub enum Effect {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Section {
     Network,
+    Tls,
     Storage,
     Memory,
     Clients,

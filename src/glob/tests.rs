@@ -1,6 +1,6 @@
 use crate::config::tests::redis::Server;
 
-use super::{is_pattern, matches};
+use super::{FREE_STEPS, STEPS_PER_BYTE, is_pattern, matches, matches_within};
 
 fn check(pattern: &str, text: &str, expected: bool) {
     assert_eq!(matches(pattern.as_bytes(), text.as_bytes(), false), expected, "{pattern:?} on {text:?}");
@@ -89,6 +89,47 @@ fn work_is_bounded_for_hostile_patterns() {
     let mut unmatched = pattern;
     unmatched.push(b'b');
     assert!(!matches(&unmatched, &text, false));
+}
+
+#[test]
+fn plain_text_between_stars_is_searched_for_as_a_whole() {
+    // Place by place these would take 10^12 steps.
+    let many = 1_000_000;
+    let text = b"a".repeat(many);
+    let with_end = |end: &str| [b"*", "a".repeat(many / 2).as_bytes(), end.as_bytes()].concat();
+    for (end, expected) in [("b", false), ("", true), ("b*", false), ("*", true), ("*a", true), ("*b", false)]
+    {
+        let mut steps = 1_000;
+        assert_eq!(matches_within(&mut steps, &with_end(end), &text, false), expected, "{end}");
+        assert!(steps > 900, "{end}");
+    }
+    check("*ab*ba*", "abba", true);
+    check("*ab*ba*", "aba", false);
+    check("*ab*", "ab", true);
+    check("*ab*c", "abc", true);
+    check("*ab", "abc", false);
+}
+
+#[test]
+fn a_pattern_that_takes_too_many_steps_matches_nothing() {
+    let len = 40_000;
+    let text = b"a".repeat(len);
+    let class = [b"*[", "b".repeat(len).as_bytes(), b"]a"].concat();
+    for hostile in [[b"*?", "a".repeat(len / 2).as_bytes(), b"b"].concat(), class] {
+        let limit = FREE_STEPS + STEPS_PER_BYTE * (hostile.len() + len);
+        let mut steps = limit;
+        assert!(!matches_within(&mut steps, &hostile, &text, false));
+        assert_eq!(steps, 0, "it was cut off");
+    }
+    // One of the same length that is not hostile has steps to spare.
+    let honest = [b"*?", "a".repeat(len / 2).as_bytes(), b"*"].concat();
+    let mut steps = FREE_STEPS + STEPS_PER_BYTE * (honest.len() + len);
+    assert!(matches_within(&mut steps, &honest, &text, false));
+    assert!(steps > FREE_STEPS);
+    // As is any short one: every place of a short text can be tried.
+    let short = [b"*?", "a".repeat(100).as_bytes(), b"b"].concat();
+    let mut steps = FREE_STEPS;
+    assert!(!matches_within(&mut steps, &short, &b"a".repeat(200), false) && steps > 0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::info::key_counts;
 use super::{CommandTotals, process};
@@ -74,6 +75,16 @@ fn about_traffic(node: &Node, page: &mut Page) {
     for reason in Reason::ALL {
         let count = node.acl.log.count(reason);
         page.labelled("tarn_acl_access_denied_total", &[("reason", reason.name())], count);
+    }
+    let handshakes = &node.tls.handshakes;
+    page.family("tarn_tls_handshakes_total", Kind::Counter, "Handshakes of TLS, by how they ended.");
+    for (outcome, counter) in [
+        ("completed", &handshakes.completed),
+        ("failed", &handshakes.failed),
+        ("timed_out", &handshakes.timed_out),
+        ("displaced", &handshakes.displaced),
+    ] {
+        page.labelled("tarn_tls_handshakes_total", &[("outcome", outcome)], counter.load(Ordering::Relaxed));
     }
     page.counter("tarn_net_input_bytes_total", "Bytes read.", metrics.sum(|t| t.net_in_bytes.get()));
     page.counter("tarn_net_output_bytes_total", "Bytes written.", metrics.sum(|t| t.net_out_bytes.get()));

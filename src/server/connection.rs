@@ -121,6 +121,11 @@ impl Connection {
         self.output.len() - self.sent
     }
 
+    /// Whether everything that was answered is in the socket.
+    pub fn is_sent(&self) -> bool {
+        self.unsent() == 0 && !self.transport.wants_write()
+    }
+
     /// Whether commands may be read and run.
     pub fn takes_commands(&self) -> bool {
         matches!(self.state, State::Open)
@@ -132,7 +137,7 @@ impl Connection {
     /// Whether another thread may have it: nothing is under way that knows this thread.
     pub fn can_move(&self) -> bool {
         self.takes_commands()
-            && self.unsent() == 0
+            && self.is_sent()
             && self.holds.is_empty()
             && !self.session.is_monitor
             && self.session.tracking.is_none()
@@ -174,7 +179,7 @@ impl Connection {
             let end = limit.min(self.sent + TURN_BYTES - total);
             let Some(bytes) = self.output.get(self.sent..end) else { break };
             match self.transport.write(bytes) {
-                Ok(0) => return Sent::Broken,
+                Ok(0) if !bytes.is_empty() => return Sent::Broken,
                 Ok(n) => {
                     self.sent += n;
                     total += n;
@@ -184,16 +189,20 @@ impl Connection {
                 Err(_) => return Sent::Broken,
             }
         }
+        let is_waiting = self.transport.wants_write();
+        let is_turn = (self.sent < limit || is_waiting) && self.writable;
         if self.sent < self.output.len() {
-            let is_turn = self.sent < limit && self.writable;
             self.forget_sent();
-            return if is_turn { Sent::Turn(total) } else { Sent::Partly(total) };
+        } else {
+            self.output.clear();
+            self.sent = 0;
+            self.released = 0;
+            self.holds.clear();
+            if !is_waiting {
+                return Sent::Everything(total);
+            }
         }
-        self.output.clear();
-        self.sent = 0;
-        self.released = 0;
-        self.holds.clear();
-        Sent::Everything(total)
+        if is_turn { Sent::Turn(total) } else { Sent::Partly(total) }
     }
 
     /// Gives back what is sent of an output that may never be empty: a subscriber's may always have more.

@@ -280,7 +280,7 @@ impl IoThread {
         // Bytes may have come while it was on its way.
         connection.readable = true;
         connection.queued = false;
-        if connection.unsent() > 0 {
+        if !connection.is_sent() {
             self.connections.to_send.push(place);
         }
         connection.session.client.set_place(place);
@@ -331,7 +331,7 @@ impl IoThread {
                 self.end(connection, place);
                 continue;
             }
-            if connection.unsent() > 0 || connection.dead || connection.session.closing {
+            if !connection.is_sent() || connection.dead || connection.session.closing {
                 self.connections.to_send.push(place);
             }
             if connection.readable && connection.takes_commands() {
@@ -381,7 +381,7 @@ impl IoThread {
             Sent::Everything(bytes) | Sent::Partly(bytes) => (bytes, false),
             Sent::Turn(bytes) => (bytes, true),
         };
-        let everything = connection.unsent() == 0;
+        let everything = connection.is_sent();
         let is_held = !everything && !connection.holds.is_empty();
         let is_done = (everything && connection.session.closing) || connection.dead;
         connection.shrink();

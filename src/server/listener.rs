@@ -14,11 +14,14 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::balance;
+use super::handshake::Handshakes;
 use super::mailbox::{Mailboxes, Message};
 use super::transport::Transport;
-use crate::clients::{Client, flag};
+use crate::clients::{Client, flag, is_loopback};
 use crate::config::Config;
+use crate::metrics::ThreadCounters;
 use crate::node::Node;
+use crate::tls::certificate::Identity;
 
 const WAKER: Token = Token(usize::MAX);
 /// Pause after a failure to accept (no descriptor is left, say), so that the loop does not spin.
@@ -28,9 +31,30 @@ const DENIED: &str = "-DENIED Tarn is running in protected mode: no password is 
 are let in. To let others in, set a password (requirepass), or switch the mode off with 'CONFIG SET protected-mode no' \
 from this machine or '--protected-mode no' at the start. Do that only where nobody else can reach the port.\r\n";
 
+const FULL: &str = "-ERR max number of clients reached\r\n";
+
 enum Door {
     Tcp(TcpListener),
+    Tls(TcpListener),
     Unix(UnixListener, PathBuf),
+}
+
+/// Where a connection is from, and by which address it came.
+pub struct Peer {
+    /// None of a unix socket.
+    remote: Option<SocketAddr>,
+    local: String,
+}
+
+impl Peer {
+    /// As CLIENT LIST shows it.
+    pub fn address(&self) -> String {
+        self.remote.map_or_else(|| self.local.clone(), |remote| remote.to_string())
+    }
+
+    fn is_local(&self) -> bool {
+        self.remote.is_none_or(|remote| is_loopback(remote.ip()))
+    }
 }
 
 pub struct Listener {
@@ -63,14 +87,19 @@ impl Listener {
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let mut doors = Vec::new();
         if config.port != 0 {
-            open_tcp(config, &mut doors)?;
+            doors.extend(open_tcp(config, config.port)?.into_iter().map(Door::Tcp));
+        }
+        if config.tls_port != 0 {
+            doors.extend(open_tcp(config, config.tls_port)?.into_iter().map(Door::Tls));
         }
         if !config.unixsocket.as_os_str().is_empty() {
             doors.push(open_unix(&config.unixsocket, config.unixsocketperm)?);
         }
         for (i, door) in doors.iter_mut().enumerate() {
             match door {
-                Door::Tcp(tcp) => poll.registry().register(tcp, Token(i), Interest::READABLE)?,
+                Door::Tcp(tcp) | Door::Tls(tcp) => {
+                    poll.registry().register(tcp, Token(i), Interest::READABLE)?
+                }
                 Door::Unix(unix, _) => poll.registry().register(unix, Token(i), Interest::READABLE)?,
             }
         }
@@ -82,7 +111,7 @@ impl Listener {
     }
 
     /// Accepts until stopped.
-    pub fn run(mut self, node: &Arc<Node>, mailboxes: &Mailboxes) -> io::Result<()> {
+    pub fn run(mut self, node: &Arc<Node>, mailboxes: &Mailboxes, handshakes: &Handshakes) -> io::Result<()> {
         let counters = node.metrics.register(0);
         let mut events = Events::with_capacity(64);
         while !self.stop.load(Ordering::Acquire) {
@@ -93,15 +122,23 @@ impl Listener {
             }
             for event in &events {
                 let Some(door) = self.doors.get(event.token().0) else { continue };
-                while let Some((transport, peer, local)) = accept(door) {
-                    if let Some(refusal) = refuse(node, &transport, peer.as_ref()) {
+                while let Some((transport, peer)) = accept(door) {
+                    let config = node.config.current();
+                    if let Transport::Tcp(tcp) = &transport {
+                        prepare(tcp, config.tcp_keepalive_secs);
+                    }
+                    let is_tls = matches!(door, Door::Tls(_));
+                    if !node.clients.admit(config.maxclients as usize) {
                         counters.rejected_connections.add(1);
-                        turn_away(transport, refusal);
+                        // Before a handshake there are no words.
+                        turn_away(transport, if is_tls { "" } else { FULL });
                         continue;
                     }
                     tarn_engine::failpoint::reach("listener");
-                    let thread = balance::choose(mailboxes, node);
-                    place(node, mailboxes, thread, transport, peer, &local);
+                    match transport {
+                        Transport::Tcp(stream) if is_tls => handshakes.begin(stream, peer),
+                        transport => welcome(node, mailboxes, &counters, transport, peer, None),
+                    }
                 }
             }
         }
@@ -115,7 +152,8 @@ impl Listener {
     }
 }
 
-fn open_tcp(config: &Config, doors: &mut Vec<Door>) -> io::Result<()> {
+fn open_tcp(config: &Config, port: u16) -> io::Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
     for bind in &config.bind {
         // Redis's form: a leading `-` makes an address optional, `*` and `::*` are "all".
         let (optional, name) = match bind.strip_prefix('-') {
@@ -129,19 +167,19 @@ fn open_tcp(config: &Config, doors: &mut Vec<Door>) -> io::Result<()> {
                 io::Error::new(io::ErrorKind::InvalidInput, format!("'{other}' is not an address to bind to"))
             }),
         };
-        match ip.and_then(|ip| open_address(SocketAddr::new(ip, config.port), config.tcp_backlog)) {
-            Ok(listener) => doors.push(Door::Tcp(listener)),
+        match ip.and_then(|ip| open_address(SocketAddr::new(ip, port), config.tcp_backlog)) {
+            Ok(listener) => listeners.push(listener),
             Err(error) if optional => tracing::debug!(%error, name, "an optional address is not available"),
             Err(error) => {
-                let words = format!("could not listen on {name} port {}: {error}", config.port);
+                let words = format!("could not listen on {name} port {port}: {error}");
                 return Err(io::Error::new(error.kind(), words));
             }
         }
     }
-    if doors.is_empty() {
+    if listeners.is_empty() {
         return Err(io::Error::other("no address to listen on is available"));
     }
-    Ok(())
+    Ok(listeners)
 }
 
 fn open_address(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
@@ -173,15 +211,15 @@ fn open_unix(path: &Path, permissions: u32) -> io::Result<Door> {
     Ok(Door::Unix(listener, path.to_owned()))
 }
 
-fn accept(door: &Door) -> Option<(Transport, Option<SocketAddr>, String)> {
+fn accept(door: &Door) -> Option<(Transport, Peer)> {
     let accepted = match door {
-        Door::Tcp(listener) => listener.accept().map(|(stream, peer)| {
+        Door::Tcp(listener) | Door::Tls(listener) => listener.accept().map(|(stream, remote)| {
             let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-            (Transport::Tcp(stream), Some(peer), local)
+            (Transport::Tcp(stream), Peer { remote: Some(remote), local })
         }),
-        Door::Unix(listener, path) => listener
-            .accept()
-            .map(|(stream, _)| (Transport::Unix(stream), None, format!("{}:0", path.display()))),
+        Door::Unix(listener, path) => listener.accept().map(|(stream, _)| {
+            (Transport::Unix(stream), Peer { remote: None, local: format!("{}:0", path.display()) })
+        }),
     };
     match accepted {
         Ok(accepted) => Some(accepted),
@@ -194,48 +232,33 @@ fn accept(door: &Door) -> Option<(Transport, Option<SocketAddr>, String)> {
     }
 }
 
-/// Why this client may not come in.
-fn refuse(node: &Node, transport: &Transport, peer: Option<&SocketAddr>) -> Option<&'static str> {
-    let config = node.config.current();
-    let is_local = matches!(transport, Transport::Unix(_)) || peer.is_some_and(|peer| is_loopback(peer.ip()));
-    if !node.clients.admit(config.maxclients as usize) {
-        return Some("-ERR max number of clients reached\r\n");
-    }
-    if config.protected_mode && !is_local && node.acl.users().0.default_user().nopass {
-        node.clients.give_back();
-        return Some(DENIED);
-    }
-    None
-}
-
-fn is_loopback(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(v4) => v4.is_loopback(),
-        IpAddr::V6(v6) => v6.is_loopback() || v6.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback()),
-    }
-}
-
 fn turn_away(mut transport: Transport, words: &str) {
     // A courtesy: a socket that was just accepted takes a line, and if not, the client sees it closed.
     let _ = transport.write(words.as_bytes());
 }
 
-fn place(
+/// Gives a connection that can be spoken with to an I/O thread, unless it may not come in. It has been counted among the clients.
+pub fn welcome(
     node: &Node,
     mailboxes: &Mailboxes,
-    thread: usize,
+    counters: &ThreadCounters,
     transport: Transport,
-    peer: Option<SocketAddr>,
-    local: &str,
+    peer: Peer,
+    certificate: Option<Identity>,
 ) {
-    if let Transport::Tcp(tcp) = &transport {
-        prepare(tcp, node.config.current().tcp_keepalive_secs);
+    let config = node.config.current();
+    if config.protected_mode && !peer.is_local() && node.acl.users().0.default_user().nopass {
+        counters.rejected_connections.add(1);
+        node.clients.give_back();
+        return turn_away(transport, DENIED);
     }
-    let is_unix = peer.is_none();
-    let addr = peer.map_or_else(|| local.to_owned(), |peer| peer.to_string());
+    let thread = balance::choose(mailboxes, node);
     let now_ms = node.clock.now_ms();
-    let client = Client::new(node.clients.next_id(), thread, transport.fd(), addr, local.to_owned(), now_ms);
-    client.set_flag(flag::UNIX_SOCKET, is_unix);
+    let (id, fd, address) = (node.clients.next_id(), transport.fd(), peer.address());
+    let mut client = Client::new(id, thread, fd, address, peer.local, now_ms);
+    client.set_flag(flag::UNIX_SOCKET, peer.remote.is_none());
+    client.set_flag(flag::TLS, matches!(transport, Transport::Tls(_)));
+    client.certificate = certificate.map(Box::new);
     let client = Arc::new(client);
     node.clients.add(&client);
     mailboxes.send(thread, Message::Connected(transport, client));

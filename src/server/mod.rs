@@ -9,8 +9,10 @@ mod blocking;
 mod cleaner;
 mod connection;
 mod connections;
+mod descriptors;
 mod eviction;
 mod exec;
+mod handshake;
 mod io_thread;
 mod listener;
 mod mailbox;
@@ -45,6 +47,7 @@ use crate::keyspace;
 use crate::keyspace::filter::Garbage;
 use crate::metrics;
 use crate::node::{Node, Stop};
+use handshake::Handshakes;
 use io_thread::IoThread;
 use listener::Listener;
 use mailbox::{Mailbox, Mailboxes, Message};
@@ -54,6 +57,8 @@ use mailbox::{Mailbox, Mailboxes, Message};
 pub enum ServerError {
     #[error("could not open the data directory {dir}: {reason}")]
     Open { dir: String, reason: String },
+    #[error("could not configure TLS: {0}")]
+    Tls(String),
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("the users could not be loaded: {0}")]
@@ -63,8 +68,9 @@ pub enum ServerError {
 }
 
 /// Runs until SIGTERM, SIGINT or SHUTDOWN.
-pub fn run(config: Config) -> Result<(), ServerError> {
-    raise_descriptor_limit(u64::from(config.maxclients));
+pub fn run(mut config: Config) -> Result<(), ServerError> {
+    descriptors::reserve(&mut config)?;
+    let certificates = crate::tls::open(&config).map_err(ServerError::Tls)?;
     // The port first: a second server on it must not touch the data.
     let listener = Listener::open(&config)?;
     let node = Arc::new(open_node(config)?);
@@ -73,11 +79,13 @@ pub fn run(config: Config) -> Result<(), ServerError> {
         let dir = node.config.current().dir.display().to_string();
         ServerError::Open { dir, reason: stop.to_string() }
     })?;
+    node.tls.begin(certificates);
     follow_config(&node);
     let exporter = metrics::http::start(&node)?;
     let (stop, stopped) = bounded(1);
     let threads = start(&node, listener, stop)?;
-    tracing::info!(port = node.config.current().port, "ready to accept connections");
+    let config = node.config.current();
+    tracing::info!(port = config.port, tls_port = config.tls_port, "ready to accept connections");
     let reason = wait(&node, &stopped);
     tracing::info!(?reason, "stopping");
     threads.end();
@@ -139,6 +147,8 @@ fn durability(appendfsync: AppendFsync) -> Durability {
 
 /// What CONFIG SET changes outside the I/O threads, which look by themselves.
 fn follow_config(node: &Arc<Node>) {
+    crate::tls::follow_config(&node.tls, &node.config);
+    descriptors::follow_config(node);
     let weak = Arc::downgrade(node);
     node.config.on_change(Box::new(move |old, new| {
         let Some(node) = weak.upgrade() else { return };
@@ -161,6 +171,8 @@ struct Threads {
     mailboxes: Arc<Mailboxes>,
     listener: listener::Stopper,
     listening: JoinHandle<()>,
+    handshakes: Arc<Handshakes>,
+    handshake_threads: Vec<JoinHandle<()>>,
     io: Vec<JoinHandle<()>>,
     workers: Vec<JoinHandle<()>>,
     sweeper: JoinHandle<()>,
@@ -203,10 +215,13 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
             }
         })?);
     }
+    let (handshakes, handshake_threads) = handshake::start(node, &mailboxes)?;
+    let handshakes = Arc::new(handshakes);
     let stopper = listener.stopper();
     let (listening_node, listening_boxes) = (Arc::clone(node), Arc::clone(&mailboxes));
+    let beginning = Arc::clone(&handshakes);
     let listening = spawn("listener".to_owned(), move || {
-        if let Err(error) = listener.run(&listening_node, &listening_boxes) {
+        if let Err(error) = listener.run(&listening_node, &listening_boxes, &beginning) {
             fatal::end(&format!("the listener ended: {error}"));
         }
     })?;
@@ -219,6 +234,8 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
         mailboxes,
         listener: stopper,
         listening,
+        handshakes,
+        handshake_threads,
         io,
         workers: worker_threads,
         sweeper,
@@ -236,6 +253,8 @@ impl Threads {
     fn end(self) {
         self.listener.stop();
         join(self.listening);
+        self.handshakes.stop();
+        self.handshake_threads.into_iter().for_each(join);
         drop(self.sweeping);
         join(self.sweeper);
         join(self.cleaner);
@@ -274,27 +293,6 @@ fn wait(node: &Node, stopped: &Receiver<()>) -> Option<Stop> {
     // An error means that nobody is left to ask for a stop, which is one.
     let _ = stopped.recv();
     node.stopping()
-}
-
-/// Each client needs a descriptor; the files of the engine and the process's own come on top.
-fn raise_descriptor_limit(clients: u64) {
-    const OWN_DESCRIPTORS: u64 = 1_024;
-    let wanted = clients + OWN_DESCRIPTORS;
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls only read or write the struct given.
-    let raised = unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 {
-            return;
-        }
-        if limit.rlim_cur >= wanted {
-            return;
-        }
-        limit.rlim_cur = wanted.min(limit.rlim_max);
-        libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0
-    };
-    if !raised || limit.rlim_cur < wanted {
-        tracing::warn!(wanted, have = limit.rlim_cur, "too few file descriptors for maxclients");
-    }
 }
 
 fn random_u64() -> io::Result<u64> {

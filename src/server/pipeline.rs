@@ -28,6 +28,8 @@ use crate::reply::Reply;
 
 /// Read at once from a connection; a full one is read again in the next round, after the others.
 const READ_BYTES: usize = 64 * 1024;
+/// A client that speaks HTTP is logged once in this time, as in Redis.
+const BETWEEN_HTTP_LINES: Duration = Duration::from_secs(60);
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
 
@@ -48,6 +50,8 @@ pub(super) struct Pipeline {
     command_wrote: bool,
     /// The command that runs changed what its client listens to.
     confirmed: bool,
+    /// When the log last told of a client that speaks HTTP.
+    http_noted: Option<Instant>,
 }
 
 impl Pipeline {
@@ -64,6 +68,7 @@ impl Pipeline {
             wrote: false,
             command_wrote: false,
             confirmed: false,
+            http_noted: None,
         }
     }
 
@@ -359,7 +364,7 @@ impl IoThread {
                 self.execute(connection, place, call, None)
             }
             Err(_) if gate::is_http(words) => {
-                tracing::warn!(client = %connection.session.client.addr, "closed a connection that speaks HTTP");
+                self.note_http(connection);
                 connection.session.closing = true;
                 Flow::Next
             }
@@ -367,6 +372,20 @@ impl IoThread {
                 let error = if is_exec(words) { exec_aborted(connection, &self.node, &error) } else { error };
                 self.reject(connection, None, &error)
             }
+        }
+    }
+
+    /// Says that somebody may be attacking, seldom enough not to fill the disk.
+    fn note_http(&mut self, connection: &Connection) {
+        let now = self.pipeline.last;
+        if self.pipeline.http_noted.is_none_or(|then| now.duration_since(then) >= BETWEEN_HTTP_LINES) {
+            self.pipeline.http_noted = Some(now);
+            let client = &*connection.session.client.addr;
+            tracing::warn!(
+                client,
+                "Possible SECURITY ATTACK detected: somebody sends POST or Host: lines, as a browser does that was tricked into \
+                 talking to this port. The connection was closed; further ones in the next minute are closed without a line here"
+            );
         }
     }
 

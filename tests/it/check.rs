@@ -15,8 +15,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::certs::Files;
 use crate::conn::{Conn, RecvError};
 use crate::harness::pool::{self, Shared};
 use crate::harness::{ENGINES, Options, Program, Server};
@@ -63,6 +65,29 @@ pub fn check_with(options: &[(&str, &str)], line: &str, expected: &str) {
 #[track_caller]
 pub fn check2_with(options: &[(&str, &str)], line: &str, expected: &str) {
     run(line, [expected, ""], Some(options), false);
+}
+
+/// Over TLS, on a server of its own: all lines one after the other.
+#[track_caller]
+pub fn check_over_tls(files: &Arc<Files>, lines: &[(&str, &str)]) {
+    for program in ENGINES {
+        let options = Options::new(program).over_tls(files);
+        let mut own = Shared { server: Server::start(options), clock_offset_ms: 0 };
+        for (line, expected) in lines {
+            let (steps, patterns) = (parse(line), pattern::parse(expected));
+            for resp3 in [false, true] {
+                let replies = play(&mut own, &steps, &patterns, resp3);
+                let shown: Vec<String> = replies.iter().map(Got::show).collect();
+                let right = replies.iter().zip(&patterns).all(|(reply, pattern)| reply.matches(pattern));
+                assert!(
+                    right,
+                    "{} over TLS:\n    {line}\n    {expected}\n    {}",
+                    program.name(),
+                    shown.join(" | ")
+                );
+            }
+        }
+    }
 }
 
 fn against_redis() -> bool {

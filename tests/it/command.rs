@@ -20,6 +20,26 @@ fn getkeys() {
     check("COMMAND GETKEYS", "-ERR wrong number of arguments for 'command|getkeys' command");
     check("COMMAND GETKEYS SCAN 0", "-ERR The command has no key arguments");
     check("COMMAND GETKEYS MSETNX a 1 b", r#"["a" "b"]"#);
+    check("COMMAND GETKEYS ZUNION 1 a", r#"["a"]"#);
+    for wrong in [
+        "ZUNION -1 a",
+        "ZUNION 0 a",
+        "ZUNION 2 a",
+        "ZUNION x a",
+        "ZUNIONSTORE d -1 a",
+        "ZUNIONSTORE d 5 a",
+        "LMPOP 0 a LEFT",
+        "BLMPOP 0 -1 a LEFT",
+        "SINTERCARD -1 a",
+        "ZDIFF 99999999999999999999 a",
+        "XREAD COUNT 1 a b",
+    ] {
+        check(&format!("COMMAND GETKEYS {wrong}"), "-ERR Invalid arguments specified for command");
+        check(&format!("COMMAND GETKEYSANDFLAGS {wrong}"), "-ERR Invalid arguments specified for command");
+    }
+    for none in ["EVAL s -1 a", "EVAL s 0", "EVAL s 5 a", "EVAL s x a", "FCALL f -1 a"] {
+        check(&format!("COMMAND GETKEYS {none}"), "[]");
+    }
 }
 
 #[test]

@@ -8,11 +8,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::certs::Files;
 use crate::conn::Conn;
 use crate::value::Value;
 
@@ -51,11 +52,39 @@ impl Program {
 pub struct Options {
     pub program: Program,
     args: Vec<(String, String)>,
+    tls: Option<Arc<Files>>,
+    /// Tests that do not care for TLS use it all the same.
+    speaks_tls: bool,
+    open_files: Option<u64>,
 }
 
 impl Options {
     pub fn new(program: Program) -> Options {
-        Options { program, args: Vec::new() }
+        let speaks_tls =
+            program != Program::Redis && std::env::var("TARN_CHECK_TLS").is_ok_and(|v| v == "yes");
+        let tls = speaks_tls.then(|| {
+            static FILES: OnceLock<Arc<Files>> = OnceLock::new();
+            Arc::clone(FILES.get_or_init(|| Arc::new(Files::new())))
+        });
+        Options { program, args: Vec::new(), tls, speaks_tls, open_files: None }
+    }
+
+    /// With so many file descriptors, and no right to have more.
+    pub fn with_open_files(mut self, count: u64) -> Options {
+        self.open_files = Some(count);
+        self
+    }
+
+    /// With a port for TLS.
+    pub fn with_tls(mut self, files: &Arc<Files>) -> Options {
+        self.tls = Some(Arc::clone(files));
+        self
+    }
+
+    /// As [`Options::with_tls`], and [`Server::conn`] connects by it.
+    pub fn over_tls(mut self, files: &Arc<Files>) -> Options {
+        self.speaks_tls = true;
+        self.with_tls(files)
     }
 
     /// `--name value`.
@@ -72,6 +101,7 @@ pub struct Server {
     /// Holds the data directory and the log.
     dir: TempDir,
     port: u16,
+    tls_port: u16,
     child: Option<Child>,
 }
 
@@ -96,9 +126,9 @@ impl Server {
     pub fn try_start_on_copy(options: Options, from: &Path) -> Result<Server, (ExitStatus, String)> {
         let mut server = Server::prepare(options);
         copy_files(from, &server.dir());
-        server.port = free_port();
+        (server.port, server.tls_port) = (free_port(), free_port());
         let log = File::create(server.log_path()).unwrap();
-        let command = command(&server.options, server.port, &server.dir(), log);
+        let command = server.command(log);
         server.child = Some(spawn(command).expect("the server's program starts"));
         match server.wait_ready() {
             Ok(()) => Ok(server),
@@ -109,7 +139,7 @@ impl Server {
     fn prepare(options: Options) -> Server {
         let dir = tempfile::Builder::new().prefix("tarn-it-").tempdir().expect("a temporary directory");
         fs::create_dir(dir.path().join("data")).unwrap();
-        Server { options, _mount: None, dir, port: 0, child: None }
+        Server { options, _mount: None, dir, port: 0, tls_port: 0, child: None }
     }
 
     /// On a file system of its own, of this size. None, and a printed reason, where mounting one is not permitted.
@@ -123,6 +153,10 @@ impl Server {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    pub fn tls_port(&self) -> u16 {
+        self.tls_port
     }
 
     /// The server's data directory.
@@ -140,7 +174,14 @@ impl Server {
 
     #[track_caller]
     pub fn conn(&self) -> Conn {
-        Conn::connect(self.port).expect("the server accepts")
+        self.try_conn().expect("the server accepts")
+    }
+
+    fn try_conn(&self) -> io::Result<Conn> {
+        match &self.options.tls {
+            Some(files) if self.options.speaks_tls => Conn::connect_tls(self.tls_port, &files.connector()),
+            _ => Conn::connect(self.port),
+        }
     }
 
     #[track_caller]
@@ -202,12 +243,27 @@ impl Server {
         self.dir.path().join("log.txt")
     }
 
+    fn command(&self, log: File) -> Command {
+        let mut command = command(&self.options, self.port, &self.dir(), log);
+        if let Some(files) = &self.options.tls {
+            command.arg("--tls-port").arg(self.tls_port.to_string());
+            for (option, name) in [
+                ("--tls-cert-file", "server.pem"),
+                ("--tls-key-file", "server.key"),
+                ("--tls-ca-cert-file", "ca.pem"),
+            ] {
+                command.arg(option).arg(files.path(name));
+            }
+        }
+        command
+    }
+
     #[track_caller]
     fn launch(&mut self) {
         for _ in 0..20 {
-            self.port = free_port();
+            (self.port, self.tls_port) = (free_port(), free_port());
             let log = File::options().create(true).append(true).open(self.log_path()).unwrap();
-            let command = command(&self.options, self.port, &self.dir(), log);
+            let command = self.command(log);
             self.child = Some(spawn(command).expect("the server's program starts"));
             let before = self.log().len();
             match self.wait_ready() {
@@ -229,7 +285,7 @@ impl Server {
     fn wait_ready(&mut self) -> Result<(), ExitStatus> {
         let deadline = Instant::now() + DEADLINE;
         loop {
-            let answered = Conn::connect(self.port).is_ok_and(|mut conn| {
+            let answered = self.try_conn().is_ok_and(|mut conn| {
                 conn.try_call(&["PING"]).is_ok_and(|reply| match &reply {
                     Value::Error(text) => !text.starts_with(b"LOADING"),
                     Value::Array(_) => false,
@@ -326,6 +382,16 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
         if options.program == Program::Redis && name == "cluster-enabled" {
             // The default, 10000 above the port, may not be a port at all.
             arg("cluster-port", &free_port().to_string());
+        }
+    }
+    if let Some(count) = options.open_files {
+        let limit = libc::rlimit { rlim_cur: count, rlim_max: count };
+        // SAFETY: setrlimit is async-signal-safe, and reads a struct that the closure owns.
+        unsafe {
+            command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_NOFILE, &limit) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            });
         }
     }
     command.current_dir(dir).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);

@@ -41,6 +41,34 @@ fn one_client_too_many() {
     });
 }
 
+/// Of few descriptors, files have theirs, and clients get the rest.
+#[test]
+fn clients_do_not_take_the_descriptors_of_files() {
+    let (files, clients) = (640, 40);
+    let server = Server::start(Options::new(Program::Rocksdb).with_open_files(files + clients));
+    let mut conn = server.conn();
+    let lowered = format!(r#"["maxclients" "{clients}"]"#);
+    assert_eq!(conn.call(&["CONFIG", "GET", "maxclients"]).to_string(), lowered);
+    assert!(server.log().contains("maxclients is 40 instead of 10000"), "{}", server.log());
+    let refused = format!(
+        "ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle the \
+         specified number of clients, try with {clients}"
+    );
+    let set = |conn: &mut Conn, count: u64| conn.call(&["CONFIG", "SET", "maxclients", &count.to_string()]);
+    assert_eq!(set(&mut conn, clients + 1), Value::Error(refused.into_bytes()));
+    assert_eq!(conn.call(&["CONFIG", "GET", "maxclients"]).to_string(), lowered);
+    assert_eq!(set(&mut conn, clients - 1), Value::ok());
+    assert_eq!(set(&mut conn, clients), Value::ok());
+    // Strangers take every place that they can get, and the data is served all the same.
+    let many: Vec<TcpStream> =
+        (0..3 * files).map(|_| TcpStream::connect(("127.0.0.1", server.port())).unwrap()).collect();
+    for n in 0..20 {
+        assert_eq!(conn.call(&["SET", &format!("k{n}"), &"v".repeat(10_000)]), Value::ok());
+        assert_eq!(conn.call(&["SAVE"]), Value::ok());
+    }
+    drop(many);
+}
+
 #[test]
 fn an_idle_client_is_closed() {
     let server = server(&[("timeout", "1")]);

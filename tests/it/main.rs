@@ -3,6 +3,7 @@
 //! * [`harness`] starts servers as child processes; [`conn`] is the client, [`value`] what it reads.
 //! * [`check`] runs wire lines: commands and the exact replies to them, over every engine and both protocols.
 //!   With `TARN_CHECK_AGAINST=redis` the same lines run against redis-server, which is how they are verified.
+//!   With `TARN_CHECK_TLS=yes` every connection to Tarn is one over TLS.
 //! * One file per command family holds its lines.
 #![allow(
     clippy::unwrap_used,
@@ -17,6 +18,7 @@ mod acl;
 mod backup;
 mod bits;
 mod blocking;
+mod certs;
 mod check;
 mod churn;
 mod cluster;
@@ -65,6 +67,7 @@ mod stream;
 mod string;
 mod tables;
 mod tidy;
+mod tls;
 mod tracking;
 mod transaction;
 mod value;

@@ -2,7 +2,9 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
+use std::sync::Arc;
 
+use crate::certs::Files;
 use crate::harness::{Options, Program, Server, free_port};
 use crate::value::Value;
 
@@ -10,6 +12,7 @@ use crate::value::Value;
 const TRIGGERS: &[(&str, &[&[&str]])] = &[
     ("worker", &[]),
     ("listener", &[]),
+    ("handshake", &[]),
     ("metrics", &[]),
     ("sweeper", &[]),
     ("cleaner", &[]),
@@ -25,9 +28,11 @@ const TRIGGERS: &[(&str, &[&[&str]])] = &[
 
 #[test]
 fn a_panic_in_any_thread_ends_the_process() {
+    let files = Arc::new(Files::new());
     for (thread, triggers) in TRIGGERS {
         let metrics = free_port();
-        let options = Options::new(Program::Rocksdb).with("metrics-port", &metrics.to_string());
+        let options =
+            Options::new(Program::Rocksdb).with("metrics-port", &metrics.to_string()).with_tls(&files);
         let mut server = Server::start(options);
         let mut conn = server.conn();
         conn.try_call(&["SET", "before", "1"]).unwrap();
@@ -38,7 +43,9 @@ fn a_panic_in_any_thread_ends_the_process() {
             if calls.any(|call| conn.try_call(call).is_err()) {
                 break 'ended;
             }
-            let _ = TcpStream::connect(("127.0.0.1", server.port()));
+            for port in [server.port(), server.tls_port()] {
+                let _ = TcpStream::connect(("127.0.0.1", port));
+            }
             let _ = TcpStream::connect(("127.0.0.1", metrics))
                 .and_then(|mut stream| stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n"));
         }

@@ -56,6 +56,22 @@ fn patterns() {
 }
 
 #[test]
+fn a_hostile_pattern_holds_up_nobody() {
+    let server = Server::start(Options::new(Program::Memory));
+    let channel = "a".repeat(40_000);
+    let mut listener = server.conn();
+    for pattern in [format!("*{channel}b"), format!("*?{channel}b"), format!("*[{channel}]?{channel}b")] {
+        listener.call(&["PSUBSCRIBE", &pattern]);
+    }
+    let mut publisher = server.conn();
+    for _ in 0..20 {
+        assert_eq!(publisher.call(&["PUBLISH", &channel, "m"]), Value::Int(0));
+    }
+    listener.call(&["PSUBSCRIBE", &format!("*{}", &channel[..20_000])]);
+    assert_eq!(publisher.call(&["PUBLISH", &channel, "m"]), Value::Int(1));
+}
+
+#[test]
 fn channels_of_slots() {
     heard(
         "@s SSUBSCRIBE a b | @s !recv | @s SUBSCRIBE a | SPUBLISH a 1 | @s !recv | PUBLISH a 2 | @s !recv | @s SUNSUBSCRIBE a | SPUBLISH a 3",

@@ -303,6 +303,11 @@ fn slow_commands_are_logged_without_secrets() {
         "AUTH default secret | CONFIG SET masterauth secret | SLOWLOG GET 2",
         r#"+OK | +OK | [[... ... ... ["CONFIG" "SET" "masterauth" "(redacted)"] ... ...] [... ... ... ["AUTH" "(redacted)" "(redacted)"] ... ...]]"#,
     );
+    check_with(
+        &[("slowlog-log-slower-than", "0")],
+        "HELLO 3 SETNAME auth AUTH default secret | SLOWLOG GET 1",
+        r#"... | [[... ... ... ["HELLO" "3" "SETNAME" "auth" "AUTH" "(redacted)" "(redacted)"] ... ...]]"#,
+    );
 }
 
 #[test]
@@ -310,6 +315,10 @@ fn monitors_see_no_secrets() {
     check(
         "@b PING | MONITOR | @b AUTH default secret | !recv | @b CONFIG GET timeout | @b ECHO x | !recv",
         r#"+PONG | +OK | +OK | +... [0 127.0.0.1:...] "AUTH" "(redacted)" "(redacted)" | ... | "x" | +... [0 127.0.0.1:...] "ECHO" "x""#,
+    );
+    check(
+        "@b PING | MONITOR | @b HELLO 2 SETNAME auth AUTH default secret | !recv",
+        r#"+PONG | +OK | ... | +... [0 127.0.0.1:...] "HELLO" "2" "SETNAME" "auth" "AUTH" "(redacted)" "(redacted)""#,
     );
 }
 
@@ -323,6 +332,22 @@ fn command_statistics() {
         "CONFIG RESETSTAT | GET a | SET a b | GET a | INFO stats",
         r##"+OK | nil | +OK | "b" | %"# Stats\r\n...keyspace_hits:1\r\nkeyspace_misses:1\r\n...""##,
     );
+}
+
+#[test]
+fn http_on_the_wrong_port_is_an_alarm() {
+    let server = Server::start(Options::new(Program::Memory));
+    for _ in 0..3 {
+        let mut conn = server.conn();
+        conn.send_raw(b"POST / HTTP/1.1\r\nHost: a\r\n\r\nSET k v\r\n");
+        assert!(conn.closes());
+    }
+    assert_eq!(server.conn().call(&["EXISTS", "k"]), Value::Int(0));
+    let log = server.log();
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("Possible SECURITY ATTACK detected")).collect();
+    // Once a minute and thread.
+    assert!((1..=2).contains(&lines.len()) && lines[0].contains("127.0.0.1:"), "{log}");
 }
 
 #[test]

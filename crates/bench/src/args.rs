@@ -7,7 +7,7 @@ use crate::Result;
 pub const HELP: &str = "\
 make bench ARGS=\"...\"
 
-  --suite NAME         throughput (default), collections, idle-connections, cold, recovery, sustained, bigkey, flushall, pubsub, fields, users, or all
+  --suite NAME         throughput (default), collections, units, tls, idle-connections, cold, recovery, sustained, bigkey, flushall, pubsub, fields, users, or all
   --check              exit with an error when a target is missed
   --quick              fewer rounds and requests: a look, not a measurement
   --server PATH        the server under test (default: the tarn beside this program); a redis-server works too
@@ -47,6 +47,8 @@ pub struct Args {
     pub keys: u64,
     pub connections: u64,
     pub seconds: u64,
+    /// Both servers are spoken with over TLS; a suite says so.
+    pub tls: bool,
 }
 
 impl Default for Args {
@@ -68,6 +70,7 @@ impl Default for Args {
             keys: 4_000_000,
             connections: 10_000,
             seconds: 60,
+            tls: false,
         }
     }
 }

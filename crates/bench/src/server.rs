@@ -34,6 +34,8 @@ pub struct Server {
     options: Vec<String>,
     folder: Folder,
     port: u16,
+    /// The port for TLS, where it is measured.
+    tls_port: Option<u16>,
     process: Process,
     /// From the start of the process until it answered PING.
     pub startup: Duration,
@@ -58,10 +60,21 @@ impl Server {
 
     fn start(kind: Kind, program: PathBuf, args: &Args, options: &[&str]) -> Result<Server> {
         let folder = Folder::new(&args.dir)?;
-        let options: Vec<String> = options.iter().map(|&word| word.to_owned()).collect();
+        let mut options: Vec<String> = options.iter().map(|&word| word.to_owned()).collect();
         let port = free_port()?;
+        let tls_port = if args.tls { Some(free_port()?) } else { None };
+        if let Some(tls_port) = tls_port {
+            options.extend(tls_options(folder.path(), tls_port)?);
+        }
         let (process, startup) = launch(kind, &program, &options, folder.path(), port)?;
-        Ok(Server { kind, program, options, folder, port, process, startup })
+        Ok(Server { kind, program, options, folder, port, tls_port, process, startup })
+    }
+
+    /// How redis-benchmark connects.
+    pub fn benchmark_options(&self) -> Vec<String> {
+        let Some(tls_port) = self.tls_port else { return vec!["-p".into(), self.port.to_string()] };
+        let cert = self.folder.path().join(CERTIFICATE).display().to_string();
+        vec!["-p".into(), tls_port.to_string(), "--tls".into(), "--cacert".into(), cert]
     }
 
     /// kill -9, then a start on the same data; `startup` is the time until it answered.
@@ -151,6 +164,23 @@ fn launch(
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// In the server's folder.
+const CERTIFICATE: &str = "cert.pem";
+
+/// Makes a certificate that signs itself, and names it to the server.
+fn tls_options(folder: &Path, port: u16) -> Result<Vec<String>> {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])?;
+    let (cert_path, key_path) = (folder.join(CERTIFICATE), folder.join("key.pem"));
+    std::fs::write(&cert_path, cert.pem())?;
+    std::fs::write(&key_path, signing_key.serialize_pem())?;
+    let (cert, key) = (cert_path.display().to_string(), key_path.display().to_string());
+    let port = port.to_string();
+    let words =
+        ["--tls-port", &port, "--tls-cert-file", &cert, "--tls-key-file", &key, "--tls-auth-clients", "no"];
+    Ok(words.map(str::to_owned).into())
 }
 
 fn free_port() -> Result<u16> {

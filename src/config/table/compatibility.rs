@@ -71,9 +71,6 @@ pub const OPTIONS: &[Opt] = &[
         .at_start()
         .only(&["0"], "Tarn does not mark its sockets; use 0")
         .help("Only 0."),
-    number("tls-port", int(0, u16::MAX as i128), "0")
-        .only(&["0"], "Tarn has no TLS yet; put a TLS proxy in front of it")
-        .help("Only 0: there is no TLS yet."),
     // Snapshots and append-only files: data is durable without them.
     Opt::new(Compatibility, "save", Kind::SavePoints, "").help(
         "Points at which Redis would write a snapshot. Kept and shown; every write is durable without it.",
@@ -154,7 +151,6 @@ pub const OPTIONS: &[Opt] = &[
     number("cluster-node-timeout", count(), "15000"),
     number("cluster-port", int(0, u16::MAX as i128), "0").at_start(),
     number("cluster-announce-bus-port", int(0, u16::MAX as i128), "0"),
-    number("cluster-announce-tls-port", int(0, u16::MAX as i128), "0"),
     choice("cluster-preferred-endpoint-type", &["ip", "hostname", "unknown-endpoint"], "ip"),
     yes_no("cluster-require-full-coverage", "yes"),
     yes_no("cluster-allow-reads-when-down", "no"),

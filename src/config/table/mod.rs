@@ -2,12 +2,13 @@
 
 mod compatibility;
 mod server;
+mod tls;
 mod unsupported;
 
 use super::option::{Kind, Opt};
 pub use unsupported::reason_unsupported;
 
-const GROUPS: [&[Opt]; 2] = [server::OPTIONS, compatibility::OPTIONS];
+const GROUPS: [&[Opt]; 3] = [server::OPTIONS, tls::OPTIONS, compatibility::OPTIONS];
 
 /// Every option once, in the order of the documentation.
 pub fn options() -> impl Iterator<Item = &'static Opt> {

@@ -22,7 +22,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Network, "bind", Kind::Words { max: MAX_BIND_ADDRESSES }, "* -::*")
         .field(at!(bind))
         .at_start()
-        .help("Addresses to listen on; one that begins with `-` may be missing on the machine. `*` is every IPv4 address."),
+        .help("Addresses to listen on; one that begins with `-` may be missing on the machine. `*` is every IPv4 address, `::*` every IPv6 address; the default is both. `protected-mode` says who is served there."),
     Opt::new(Network, "unixsocket", Kind::Text, "")
         .field(at!(unixsocket))
         .at_start()
@@ -95,7 +95,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Part of `maxmemory`, or bytes, for the buffers of all clients together: beyond it the largest are closed. 0 closes nobody. Long commands that have not come as a whole may take as much (with 0: a tenth), or are refused."),
     Opt::new(Clients, "maxclients", int(1, u32::MAX as i128), "10000")
         .field(at!(maxclients))
-        .help("Clients connected at a time."),
+        .help("Clients connected at a time. Lowered at the start, and refused by CONFIG SET, where the limit of open files leaves fewer beside those that the data needs."),
     Opt::new(Clients, "proto-max-bulk-len", memory(1 << 20), "512mb")
         .field(at!(proto_max_bulk_len))
         .help("Longest argument of a command, and longest string."),
@@ -121,7 +121,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Entries that ACL LOG keeps."),
     Opt::new(Security, "protected-mode", Kind::Bool, "yes")
         .field(at!(protected_mode))
-        .help("Refuses clients of other machines while there is no password."),
+        .help("While there is no password, serves only clients that come over the unix socket or from a loopback address (127.0.0.0/8, ::1), whatever `bind` says; others are told why and closed."),
     Opt::new(Security, "enable-protected-configs", GUARD, "no")
         .field(at!(enable_protected_configs))
         .at_start()
@@ -200,6 +200,14 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(metrics_bind))
         .at_start()
         .help("Addresses for `metrics-port`."),
+    Opt::new(Observability, "metrics-tls", Kind::Bool, "no")
+        .field(at!(metrics_tls))
+        .at_start()
+        .help("Serves `metrics-port` over TLS, with the certificate of the TLS options; `tls-auth-clients` counts there too."),
+    Opt::new(Observability, "metrics-password", Kind::Text, "")
+        .field(at!(metrics_password))
+        .sensitive()
+        .help("Password of `/metrics`, as a bearer token or with any user name in basic authentication; empty for none."),
     Opt::new(Observability, "slowlog-log-slower-than", int(-1, i64::MAX as i128), "10000")
         .field(at!(slowlog_log_slower_than_micros))
         .help("Microseconds from which a command is put in SLOWLOG; -1 is off, 0 logs all."),
@@ -235,6 +243,9 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Cluster, "cluster-announce-port", PORT, "0")
         .field(at!(cluster_announce_port))
         .help("Port that CLUSTER tells clients; 0 is `port`."),
+    Opt::new(Cluster, "cluster-announce-tls-port", PORT, "0")
+        .field(at!(cluster_announce_tls_port))
+        .help("Port that CLUSTER tells clients that came over TLS; 0 is `tls-port`."),
     Opt::new(Cluster, "cluster-announce-hostname", Kind::Text, "")
         .field(at!(cluster_announce_hostname))
         .help("Host name that CLUSTER tells clients; empty for none."),

@@ -13,7 +13,6 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("aof_rewrite_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),
     ("bgsave_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),
     ("syslog-*", "Tarn does not write to syslog; its log goes to 'logfile' or the standard output"),
-    ("tls-*", "Tarn has no TLS yet; put a TLS proxy in front of it"),
     ("sentinel", "Tarn has no Sentinel mode"),
 ];
 

@@ -75,11 +75,12 @@ fn a_mistake_names_its_line() {
             "1\n>>> 'daemonize yes'",
             "Tarn stays in the foreground; run it under a service manager or in the background of a shell",
         ),
-        ("tls-port 6380", "1\n>>> 'tls-port 6380'", "Tarn has no TLS yet; put a TLS proxy in front of it"),
+        ("tls-port 65536", "1\n>>> 'tls-port 65536'", "argument must be between 0 and 65535 inclusive"),
         (
-            "tls-cert-file x",
-            "1\n>>> 'tls-cert-file x'",
-            "not supported: Tarn has no TLS yet; put a TLS proxy in front of it",
+            "tls-key-file-pass x",
+            "1\n>>> 'tls-key-file-pass x'",
+            "Tarn reads private keys without a password only; decrypt the file (openssl pkey) and let only the server \
+             read it",
         ),
         ("port \u{1b}[1m", "1\n>>> 'port ?[1m'", "argument couldn't be parsed into an integer"),
     ] {

@@ -26,7 +26,7 @@ fn names_are_unique_and_lower_case() {
 
 /// Their one harmless value is taken although the rest of their family is refused.
 fn unsupported_but_fixed(name: &str) -> bool {
-    matches!(name, "tls-port" | "syslog-enabled")
+    matches!(name, "syslog-enabled")
 }
 
 #[test]
@@ -159,5 +159,8 @@ fn misspelt_names_have_a_suggestion() {
 fn sensitive_options_are_marked() {
     let names: Vec<&str> =
         table::options().filter(|option| option.sensitive).map(|option| option.name).collect();
-    assert_eq!(names, ["requirepass", "masterauth"]);
+    assert_eq!(
+        names,
+        ["requirepass", "metrics-password", "tls-key-file-pass", "tls-client-key-file-pass", "masterauth"]
+    );
 }

@@ -37,7 +37,7 @@ pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     text.field("process_id", std::process::id());
     text.field("process_supervised", "no");
     text.field("run_id", &node.run_id);
-    text.field("tcp_port", config.port);
+    text.field("tcp_port", if config.port == 0 { config.tls_port } else { config.port });
     text.field("server_time_usec", node.clock.now_us());
     text.field("uptime_in_seconds", uptime_secs);
     text.field("uptime_in_days", uptime_secs / 86_400);

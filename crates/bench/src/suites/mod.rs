@@ -25,6 +25,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "throughput", run: throughput::strings },
     Suite { name: "collections", run: throughput::collections },
     Suite { name: "units", run: throughput::units },
+    Suite { name: "tls", run: throughput::tls },
     Suite { name: "idle-connections", run: idle::run },
     Suite { name: "cold", run: cold::run },
     Suite { name: "recovery", run: recovery::run },

@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::load;
 use crate::report::{Check, Table};
 use crate::server::Server;
-use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, UNITS, Workload};
+use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, TLS, UNITS, Workload};
 
 /// A run of redis-benchmark that takes longer than this is an error.
 const RUN_LIMIT: Duration = Duration::from_secs(300);
@@ -81,6 +81,11 @@ pub fn collections(args: &Args) -> Result<Vec<Check>> {
 /// Scripts and functions.
 pub fn units(args: &Args) -> Result<Vec<Check>> {
     compare(args, UNITS)
+}
+
+/// Strings over TLS.
+pub fn tls(args: &Args) -> Result<Vec<Check>> {
+    compare(&Args { tls: true, ..args.clone() }, TLS)
 }
 
 fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
@@ -253,7 +258,7 @@ pub fn benchmark(
 ) -> Result<Run> {
     let mut command = Command::new("timeout");
     command.arg(RUN_LIMIT.as_secs().to_string()).arg("redis-benchmark");
-    command.args(["--csv", "-h", "127.0.0.1", "-p", &server.port().to_string()]);
+    command.args(["--csv", "-h", "127.0.0.1"]).args(server.benchmark_options());
     command.args(["-c", &args.clients.to_string(), "-P", &pipeline.to_string(), "-n", &requests.to_string()]);
     command.args(["-r", &workload.keyspace.to_string()]);
     if !workload.user.is_empty() {

@@ -88,6 +88,13 @@ pub const BY_USER: &[Workload] = &[
     Workload { name: "SET", command: "SET key:__rand_int__ {value:3}", ..WRITE },
 ];
 
+/// Both servers encrypt; at pipeline 1 that is a small part of the whole.
+pub const TLS: &[Workload] = &[
+    Workload { name: "GET", targets: Some((1.0, 1.0)), ..READ },
+    Workload { name: "GET 1 KB", setup: Setup::Strings(1_000), targets: Some((1.0, 1.0)), ..READ },
+    Workload { name: "SET", command: "SET key:__rand_int__ {value:3}", targets: Some((1.0, 1.0)), ..WRITE },
+];
+
 const GET_SCRIPT: &str = "return redis.call('get', KEYS[1])";
 const FIVE_CALLS: &str = "local v = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], v) redis.call('incr', KEYS[2]) redis.call('expire', KEYS[2], 100) return redis.call('get', KEYS[2])";
 const FUNCTION: &str =
