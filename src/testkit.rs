@@ -119,11 +119,13 @@ impl Kit {
         let config = self.node.config.current();
         let found = gate::find(words).and_then(|(command, named)| {
             let call = Call { command, named, words, db: self.session.db, located: Located::default() };
-            gate::admit(&call, &mut self.session.login, &self.node, &config).map_err(|refusal| match refusal {
-                Refusal::Error(error) => error,
-                Refusal::Denied(denied) => denied.error(),
-                Refusal::Gone => Error::reply("ERR the connection was closed"),
-            })?;
+            gate::admit(&call, &mut self.session.login, &self.node, &config).map_err(
+                |refusal| match refusal {
+                    Refusal::Error(error) => error,
+                    Refusal::Denied(denied) => denied.error(),
+                    Refusal::Gone => Error::reply("ERR the connection was closed"),
+                },
+            )?;
             if self.session.only_listens() {
                 gate::admit_listening(command)?;
             }

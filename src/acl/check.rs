@@ -67,12 +67,10 @@ impl Denied {
     /// What a client hears, without the code.
     fn words(&self) -> Cow<'static, str> {
         match self.reason {
-            Reason::Command => format!(
-                "User {} has no permissions to run the '{}' command",
-                shown(&self.user),
-                self.command
-            )
-            .into(),
+            Reason::Command => {
+                format!("User {} has no permissions to run the '{}' command", shown(&self.user), self.command)
+                    .into()
+            }
             Reason::Key => "No permissions to access a key".into(),
             Reason::Channel => "No permissions to access a channel".into(),
             Reason::Database => "No permissions to access database".into(),
@@ -168,7 +166,8 @@ pub fn check_patterns(
     }
     let Some(option) = sort_pattern(command, words) else { return Ok(()) };
     let reads_all = |selector: &Selector| {
-        selector.check(command, words, at).is_ok() && selector.reaches_all_keys(Access { reads: true, writes: false })
+        selector.check(command, words, at).is_ok()
+            && selector.reaches_all_keys(Access { reads: true, writes: false })
     };
     if user.all_selectors().any(reads_all) {
         return Ok(());
@@ -203,12 +202,7 @@ pub fn may_hear(user: &User, name: &[u8], is_pattern: bool) -> bool {
 
 impl Selector {
     /// What is refused first, and the word that it is about.
-    fn check(
-        &self,
-        command: &Registered,
-        words: Words<'_>,
-        at: AtDatabase,
-    ) -> Result<(), (Reason, usize)> {
+    fn check(&self, command: &Registered, words: Words<'_>, at: AtDatabase) -> Result<(), (Reason, usize)> {
         if let Reach::Only(allowed) = &self.databases {
             check_databases(allowed, command, words, at).map_err(|at| (Reason::Database, at))?;
         }
@@ -219,8 +213,9 @@ impl Selector {
             for (at, flags) in command.keys(words) {
                 let key = words.get(at).unwrap_or(&[]);
                 let wanted = access(flags);
-                let matches =
-                    |known: &super::selector::KeyPattern| known.access.covers(wanted) && matches(&known.pattern, key);
+                let matches = |known: &super::selector::KeyPattern| {
+                    known.access.covers(wanted) && matches(&known.pattern, key)
+                };
                 if !patterns.iter().any(matches) {
                     return Err((Reason::Key, at));
                 }

@@ -17,7 +17,11 @@ const NOTHING_CHANGED: &str =
     "WARNING: ACL errors detected, no change to the previously active ACL rules was performed";
 
 /// The users of the file, or all that is wrong with it in one line.
-pub fn load(path: &Path, defaults: Defaults, id_of: &mut dyn FnMut(&[u8]) -> UserId) -> Result<Users, String> {
+pub fn load(
+    path: &Path,
+    defaults: Defaults,
+    id_of: &mut dyn FnMut(&[u8]) -> UserId,
+) -> Result<Users, String> {
     let name = path.display().to_string();
     let text = read(path).map_err(|error| {
         let text = error.to_string();

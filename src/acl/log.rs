@@ -113,7 +113,9 @@ mod tests {
         let entries = log.newest(usize::MAX);
         entries
             .iter()
-            .map(|entry| format!("{}:{}x{}", entry.id, String::from_utf8_lossy(&entry.refused.object), entry.count))
+            .map(|entry| {
+                format!("{}:{}x{}", entry.id, String::from_utf8_lossy(&entry.refused.object), entry.count)
+            })
             .collect()
     }
 

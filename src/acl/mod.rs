@@ -197,7 +197,9 @@ impl Acl {
         let Some(path) = config.acl_path() else { return Ok(()) };
         self.load(&path, config.user_defaults())?;
         if !config.requirepass.is_empty() {
-            tracing::warn!("requirepass has no effect: the ACL file says what the default user's password is");
+            tracing::warn!(
+                "requirepass has no effect: the ACL file says what the default user's password is"
+            );
         }
         Ok(())
     }
@@ -216,7 +218,9 @@ impl Acl {
             })?;
             if !user.enabled {
                 let name = crate::config::words::printable(name);
-                tracing::info!("The user '{name}' is disabled (there is no 'on' modifier in the user description).");
+                tracing::info!(
+                    "The user '{name}' is disabled (there is no 'on' modifier in the user description)."
+                );
             }
             users.put(user);
         }

@@ -61,7 +61,9 @@ pub enum RuleError {
     AfterAllChannels,
     #[error("The password you are trying to remove from the user does not exist")]
     NoSuchPassword,
-    #[error("The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters")]
+    #[error(
+        "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"
+    )]
     BadHash,
     #[error("Allowing first-arg of a subcommand is not supported")]
     FirstArgOfSubcommand,
@@ -134,7 +136,9 @@ fn access(rest: &[u8]) -> (Result<Access, RuleError>, &[u8]) {
         match letter.to_ascii_uppercase() {
             b'R' if !access.reads => access.reads = true,
             b'W' if !access.writes => access.writes = true,
-            b'~' if access != Access::default() => return (Ok(access), rest.get(at + 1..).unwrap_or_default()),
+            b'~' if access != Access::default() => {
+                return (Ok(access), rest.get(at + 1..).unwrap_or_default());
+            }
             _ => return (Err(RuleError::Syntax), &[]),
         }
     }

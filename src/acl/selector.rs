@@ -289,9 +289,8 @@ impl Selector {
 
     /// As it stands between parentheses: there quotes count, and a parenthesis at the end of a word.
     pub fn inner_text(&self) -> Vec<u8> {
-        let is_plain = |word: &[u8]| {
-            !word.ends_with(b")") && !word.iter().any(|byte| matches!(byte, b'"' | b'\''))
-        };
+        let is_plain =
+            |word: &[u8]| !word.ends_with(b")") && !word.iter().any(|byte| matches!(byte, b'"' | b'\''));
         let text = self.text();
         let quoted = text.split(|byte| *byte == b' ').map(|word| match is_plain(word) {
             true => word.to_vec(),
@@ -332,7 +331,8 @@ fn databases(list: &[u8]) -> Result<Vec<u32>, RuleError> {
         let first = digits.iter().position(|digit| *digit != b'0').unwrap_or(digits.len() - 1);
         let number = number::parse_i64(digits.get(first..).unwrap_or_default());
         let number = number.filter(|number| word == digits || *number == 0);
-        let number = number.and_then(|number| i32::try_from(number).ok()).ok_or(RuleError::DatabaseOutOfRange)?;
+        let number =
+            number.and_then(|number| i32::try_from(number).ok()).ok_or(RuleError::DatabaseOutOfRange)?;
         numbers.push(number.unsigned_abs());
     }
     numbers.sort_unstable();

@@ -105,8 +105,12 @@ fn texts(acl: &Acl) -> Vec<Vec<u8>> {
 fn users_survive_a_rewrite_of_the_configuration() {
     let acl = Acl::default();
     assert_eq!(acl.lines_for(&crate::config::Config::default()), [b""; 0]);
-    acl.set_user(b"a'b", [b"on".as_slice(), b">p w", b"~x\"y", b"+@all", b"(\"~a\\\"b)\" +get)"], Defaults::default())
-        .unwrap();
+    acl.set_user(
+        b"a'b",
+        [b"on".as_slice(), b">p w", b"~x\"y", b"+@all", b"(\"~a\\\"b)\" +get)"],
+        Defaults::default(),
+    )
+    .unwrap();
     acl.set_user(b"", [b"~#".as_slice(), b"&\xff\x01"], Defaults::default()).unwrap();
     assert_eq!(texts(&rewritten(&acl)), texts(&acl));
     acl.set_user(b"default", [b"-get".as_slice()], Defaults::default()).unwrap();
@@ -130,12 +134,42 @@ fn the_file_is_only_its_owners() {
 /// Bytes of which some are likely to be rules.
 fn rule() -> impl Strategy<Value = Vec<u8>> {
     let word = prop::sample::select(vec![
-        "on", "off", "nopass", "resetpass", "reset", "allkeys", "resetkeys", "allchannels", "resetchannels", "alldbs", "resetdbs",
-        "allcommands", "nocommands", "clearselectors", "+@all", "-@all", "+@read", "-@write", "+get", "-get", "+config", "+config|get",
-        "-config|set", "+select|1", "+select|x'y", "db=0", "db=3,1,2", "skip-sanitize-payload", "~*", "&*",
+        "on",
+        "off",
+        "nopass",
+        "resetpass",
+        "reset",
+        "allkeys",
+        "resetkeys",
+        "allchannels",
+        "resetchannels",
+        "alldbs",
+        "resetdbs",
+        "allcommands",
+        "nocommands",
+        "clearselectors",
+        "+@all",
+        "-@all",
+        "+@read",
+        "-@write",
+        "+get",
+        "-get",
+        "+config",
+        "+config|get",
+        "-config|set",
+        "+select|1",
+        "+select|x'y",
+        "db=0",
+        "db=3,1,2",
+        "skip-sanitize-payload",
+        "~*",
+        "&*",
     ]);
     let text = prop::collection::vec(any::<u8>(), 0..6);
-    let prefix = prop::sample::select(vec!["~", "%R~", "%W~", "%RW~", "&", ">", "<", "#", "!", "+", "-", "+@", "+get|", "(", "(~", "db=", "%", ""]);
+    let prefix = prop::sample::select(vec![
+        "~", "%R~", "%W~", "%RW~", "&", ">", "<", "#", "!", "+", "-", "+@", "+get|", "(", "(~", "db=", "%",
+        "",
+    ]);
     let suffix = prop::sample::select(vec!["", "", "", ")", " +get)", "'", "\""]);
     prop_oneof![
         2 => word.prop_map(|word| word.as_bytes().to_vec()),

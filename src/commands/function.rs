@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::help::help;
-use super::subcommand_syntax;
 use super::scripting::{READS, RUNS, WORST_READS, WORST_WRITES, WRITES, counted};
+use super::subcommand_syntax;
 use crate::dispatch::args::Args;
 use crate::dispatch::script::{ScriptCall, What};
 use crate::dispatch::session::{Answer, SessionCx, change_libraries};

@@ -10,7 +10,8 @@ use crate::migrate::{self, Order};
 use crate::number;
 
 const TAKE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE);
-const KEYS: KeyList = KeyList { word: "KEYS", instead_of: 3, options: 6, others: &[("AUTH", 1), ("AUTH2", 2)] };
+const KEYS: KeyList =
+    KeyList { word: "KEYS", instead_of: 3, options: 6, others: &[("AUTH", 1), ("AUTH2", 2)] };
 
 /// Where nobody says how long a step may take.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -176,7 +176,8 @@ impl Loader {
             let begin = rules.get(at).copied().unwrap_or_default();
             declaration(begin, &"Unmatched parenthesis in acl selector")
         })?;
-        let checked = User::new(UserId::DEFAULT, name, Defaults::default()).with(&merged, Defaults::default());
+        let checked =
+            User::new(UserId::DEFAULT, name, Defaults::default()).with(&merged, Defaults::default());
         if let Err((at, error)) = checked {
             return Err(declaration(merged.get(at).map(Vec::as_slice).unwrap_or_default(), &error));
         }

@@ -101,7 +101,10 @@ mod tests {
             ("ACL DELUSER bob", "ACL DELUSER (redacted)"),
             ("ACL LOG", "ACL LOG"),
             ("MIGRATE h 1 k 0 9 COPY AUTH pw REPLACE", "MIGRATE h 1 k 0 9 COPY AUTH (redacted) REPLACE"),
-            ("MIGRATE h 1 k 0 9 auth2 me pw KEYS auth", "MIGRATE h 1 k 0 9 auth2 (redacted) (redacted) KEYS auth"),
+            (
+                "MIGRATE h 1 k 0 9 auth2 me pw KEYS auth",
+                "MIGRATE h 1 k 0 9 auth2 (redacted) (redacted) KEYS auth",
+            ),
             ("MIGRATE h 1 k 0 9 KEYS auth x", "MIGRATE h 1 k 0 9 KEYS auth x"),
         ] {
             assert_eq!(shown(line), expected);

@@ -173,7 +173,11 @@ fn delete(
         })?;
         if !deleted {
             troubles.note(|| {
-                Error::about("TRYAGAIN Key '", key, "' was changed while it was migrated: it stays, the target has an older one")
+                Error::about(
+                    "TRYAGAIN Key '",
+                    key,
+                    "' was changed while it was migrated: it stays, the target has an older one",
+                )
             });
         }
     }

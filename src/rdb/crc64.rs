@@ -70,7 +70,8 @@ mod tests {
         let text = b"This is a test of the emergency broadcast system.".repeat(3);
         let slow = text.iter().fold(0, |crc, byte| entry(&TABLES[0], crc ^ u64::from(*byte)) ^ crc >> 8);
         for len in 0..text.len() {
-            let slow = text[..len].iter().fold(0, |crc, byte| entry(&TABLES[0], crc ^ u64::from(*byte)) ^ crc >> 8);
+            let slow =
+                text[..len].iter().fold(0, |crc, byte| entry(&TABLES[0], crc ^ u64::from(*byte)) ^ crc >> 8);
             assert_eq!(crc64(&text[..len]), slow, "{len}");
         }
         assert_eq!(crc64(&text), slow);

@@ -36,11 +36,15 @@ enum Form {
     /// How many nodes, each one string or a listpack.
     Nodes,
     /// Fields with the times of their expiry in front, counted from the earliest of them where that is told.
-    Expiring { from_earliest: bool },
+    Expiring {
+        from_earliest: bool,
+    },
     /// Fields with the times behind, as Valkey writes them.
     ExpiringBehind,
     /// A listpack of fields, values and times; where it is told, the earliest one is in front.
-    ExpiringListpack { with_earliest: bool },
+    ExpiringListpack {
+        with_earliest: bool,
+    },
     /// The names of the fields apart from the values, which are a listpack or plain.
     TemplateListpack,
     TemplatePlain,
@@ -157,7 +161,8 @@ impl<'a> Payload<'a> {
 
     /// The members of a sorted set with their scores, none of which is NaN.
     pub fn scores<E: From<Bad>>(&self, each: &mut dyn FnMut(&[u8], f64) -> Result<(), E>) -> Result<(), E> {
-        let mut show = |member: &[u8], score: f64| if score.is_nan() { Err(Bad.into()) } else { each(member, score) };
+        let mut show =
+            |member: &[u8], score: f64| if score.is_nan() { Err(Bad.into()) } else { each(member, score) };
         if !matches!(self.form, Form::TextScores | Form::Scores) {
             return self.tuples(2, &mut |strings| show(strings.get(0), read_score(strings.get(1))?));
         }
@@ -203,7 +208,8 @@ impl<'a> Payload<'a> {
                 Ok(body.end()?)
             }
             Form::ExpiringListpack { .. } => self.tuples(3, &mut |strings| {
-                let time = number::parse_i64(strings.get(2)).and_then(|time| u64::try_from(time).ok()).ok_or(Bad)?;
+                let time =
+                    number::parse_i64(strings.get(2)).and_then(|time| u64::try_from(time).ok()).ok_or(Bad)?;
                 each(Field { expire_at_ms: time, ..Field::plain(strings.get(0), strings.get(1)) })
             }),
             Form::Tair => tair_fields(body, each),
@@ -249,7 +255,11 @@ impl<'a> Payload<'a> {
     }
 
     /// The strings in groups of so many.
-    fn tuples<E: From<Bad>>(&self, per: usize, each: &mut dyn FnMut(&Strings) -> Result<(), E>) -> Result<(), E> {
+    fn tuples<E: From<Bad>>(
+        &self,
+        per: usize,
+        each: &mut dyn FnMut(&Strings) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut strings = Strings::default();
         self.flat(per as u64, &mut |item| {
             strings.push(item.bytes(&mut itoa::Buffer::new()));
@@ -339,7 +349,8 @@ fn tair_fields<E: From<Bad>>(
     }
     for _ in 0..count {
         let name = module::string(&mut body)?;
-        let (version, expire_at_ms) = (checked(module::number(&mut body)?)?, checked(module::number(&mut body)?)?);
+        let (version, expire_at_ms) =
+            (checked(module::number(&mut body)?)?, checked(module::number(&mut body)?)?);
         let value = module::string(&mut body)?;
         each(Field { name: &name, value: &value, expire_at_ms, version })?;
     }
@@ -347,7 +358,10 @@ fn tair_fields<E: From<Bad>>(
     Ok(body.end()?)
 }
 
-fn each_of_listpack<E: From<Bad>>(blob: &[u8], each: &mut dyn FnMut(Item<'_>) -> Result<(), E>) -> Result<(), E> {
+fn each_of_listpack<E: From<Bad>>(
+    blob: &[u8],
+    each: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut items = listpack::Items::of(blob)?;
     while let Some(item) = items.next()? {
         each(item)?;
@@ -355,7 +369,10 @@ fn each_of_listpack<E: From<Bad>>(blob: &[u8], each: &mut dyn FnMut(Item<'_>) ->
     Ok(())
 }
 
-fn each_of_ziplist<E: From<Bad>>(blob: &[u8], each: &mut dyn FnMut(Item<'_>) -> Result<(), E>) -> Result<(), E> {
+fn each_of_ziplist<E: From<Bad>>(
+    blob: &[u8],
+    each: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut items = ziplist::Items::of(blob)?;
     while let Some(item) = items.next()? {
         each(item)?;

@@ -124,7 +124,13 @@ mod tests {
     fn known_bytes() {
         // As redis-server 7.0 writes 50 times `a` and `abcabc...`.
         assert_eq!(decompress(b"\x01aa\xe0\x25\x00\x01aa", 50).unwrap(), b"a".repeat(50));
-        for (input, len) in [(&b"\x01aa\xe0\x25\x00\x01aa"[..], 49), (b"\x20\x00", 3), (b"\x01a", 2), (b"\xe0\x25", 46), (b"", 1)] {
+        for (input, len) in [
+            (&b"\x01aa\xe0\x25\x00\x01aa"[..], 49),
+            (b"\x20\x00", 3),
+            (b"\x01a", 2),
+            (b"\xe0\x25", 46),
+            (b"", 1),
+        ] {
             assert_eq!(decompress(input, len), Err(Bad), "{input:?}");
         }
         assert_eq!(decompress(b"\x00a", usize::MAX), Err(Bad), "no room is made for a lie");

@@ -212,7 +212,12 @@ fn read_group(age: u8, body: &mut Reader<'_>) -> Result<Group, Bad> {
     let mut pending = Vec::new();
     for _ in 0..body.len()? {
         let (id, delivered_ms, deliveries) = (raw_id(body)?, body.u64()?, body.len()?);
-        pending.push(Pending { id, delivered_ms: time(delivered_ms).unwrap_or(0), deliveries, consumer: None });
+        pending.push(Pending {
+            id,
+            delivered_ms: time(delivered_ms).unwrap_or(0),
+            deliveries,
+            consumer: None,
+        });
     }
     pending.sort_unstable_by_key(|pending| pending.id);
     if pending.is_sorted_by(|a, b| a.id < b.id) {
@@ -337,7 +342,8 @@ impl<'w> Entries<'w> {
         items.push_number(self.ids.len() as i64);
         items.push_number(0);
         items.push_number(first_len as i64 / 2);
-        let fields = |begin: usize, len: usize| (begin..begin + len).step_by(2).map(|at| self.strings.get(at));
+        let fields =
+            |begin: usize, len: usize| (begin..begin + len).step_by(2).map(|at| self.strings.get(at));
         fields(0, first_len).for_each(|field| items.push(field));
         items.push_number(0);
         let mut begin = 0;

@@ -39,18 +39,26 @@ fn shown(content: &[u8], version: u16) -> Result<String, Bad> {
             })?;
             out.push(format!("last {:?} deleted {:?} added {}", tail.last, tail.max_deleted, tail.added));
             for group in &tail.groups {
-                let consumer = |place: Option<usize>| place.map_or("".into(), |at| text(&group.consumers[at].name));
+                let consumer =
+                    |place: Option<usize>| place.map_or("".into(), |at| text(&group.consumers[at].name));
                 let pending: Vec<String> = group
                     .pending
                     .iter()
-                    .map(|p| format!("{:?} {} {} {}", p.id, p.delivered_ms, p.deliveries, consumer(p.consumer)))
+                    .map(|p| {
+                        format!("{:?} {} {} {}", p.id, p.delivered_ms, p.deliveries, consumer(p.consumer))
+                    })
                     .collect();
                 let consumers: Vec<String> = group
                     .consumers
                     .iter()
                     .map(|c| format!("{} {} {:?}", text(&c.name), c.seen_ms, c.active_ms))
                     .collect();
-                out.push(format!("{} {:?} {:?} {pending:?} {consumers:?}", text(&group.name), group.last, group.read));
+                out.push(format!(
+                    "{} {:?} {:?} {pending:?} {consumers:?}",
+                    text(&group.name),
+                    group.last,
+                    group.read
+                ));
             }
         }
     }
@@ -91,7 +99,15 @@ fn strings_in_every_form() {
         assert_eq!(shown(&content[..content.len() - 1], 9), Err(Bad), "{body:?}");
         assert_eq!(shown(&[&content[..], b"x"].concat(), 9), Err(Bad), "{body:?}");
     }
-    for bad in [&b""[..], b"\0", b"\0\x82\0\0\0\0\0", b"\0\xc4\0", b"\0\x81\xff\xff\xff\xff\xff\xff\xff\xff", b"\xff", b"\x08"] {
+    for bad in [
+        &b""[..],
+        b"\0",
+        b"\0\x82\0\0\0\0\0",
+        b"\0\xc4\0",
+        b"\0\x81\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\xff",
+        b"\x08",
+    ] {
         assert_eq!(shown(bad, 9), Err(Bad), "{bad:?}");
     }
 }
@@ -180,7 +196,8 @@ fn hashes_of_tairhash() {
     assert_eq!(shown(&content, 11).as_deref(), Ok("a=x#9 b=1@77"));
     // As an older one writes it, with the number of a database.
     let number = content[1..10].to_vec();
-    let older = [&[7][..], &number, b"\x02\x01\x05\x01k\x02\x00\x05\x01a\x02\x03\x02\x00\x05\x01x\x00"].concat();
+    let older =
+        [&[7][..], &number, b"\x02\x01\x05\x01k\x02\x00\x05\x01a\x02\x03\x02\x00\x05\x01x\x00"].concat();
     assert_eq!(shown(&older, 9).as_deref(), Ok("a=x#3"));
     let unknown = [&[7][..], b"\x81\0\0\0\0\0\0\x04\0", b"\x02\x01\x00"].concat();
     assert_eq!(shown(&unknown, 9), Err(Bad));
@@ -269,7 +286,16 @@ fn the_footer_is_checked() {
     for len in 0..payload.len() {
         assert_eq!(open(&payload[..len]), None);
     }
-    for (version, is_known) in [(0, true), (6, true), (16, true), (17, false), (79, false), (80, true), (81, false), (u16::MAX, false)] {
+    for (version, is_known) in [
+        (0, true),
+        (6, true),
+        (16, true),
+        (17, false),
+        (79, false),
+        (80, true),
+        (81, false),
+        (u16::MAX, false),
+    ] {
         let mut payload = payload[..7].to_vec();
         seal(&mut payload, version);
         assert_eq!(open(&payload).is_some(), is_known, "{version}");

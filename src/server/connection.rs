@@ -289,8 +289,8 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::Client;
     use crate::acl::{Acl, Login};
+    use crate::clients::Client;
     use std::io::Read as _;
 
     fn pair() -> (Connection, std::os::unix::net::UnixStream) {
@@ -298,7 +298,10 @@ mod tests {
         let theirs = std::os::unix::net::UnixStream::from(std::os::fd::OwnedFd::from(theirs));
         theirs.set_nonblocking(true).unwrap();
         let client = Arc::new(Client::new(1, 0, 0, String::new(), String::new(), 0));
-        (Connection::new(Transport::Unix(ours), Session::new(client, Login::at_connect(&Acl::default()))), theirs)
+        (
+            Connection::new(Transport::Unix(ours), Session::new(client, Login::at_connect(&Acl::default()))),
+            theirs,
+        )
     }
 
     fn received(theirs: &mut std::os::unix::net::UnixStream) -> Vec<u8> {

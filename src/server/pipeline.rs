@@ -629,7 +629,12 @@ impl IoThread {
         });
     }
 
-    pub(super) fn reject(&mut self, connection: &mut Connection, command: Option<&Registered>, error: &Error) -> Flow {
+    pub(super) fn reject(
+        &mut self,
+        connection: &mut Connection,
+        command: Option<&Registered>,
+        error: &Error,
+    ) -> Flow {
         let before = connection.output.len();
         connection.session.abort_multi();
         if let Some(counters) = command.and_then(|c| self.pipeline.executor.counters.command(c.id)) {

@@ -3,7 +3,7 @@
 mod files;
 mod threads;
 
-use crate::check::{check, check2_with, check3, check_with, tarn_only, tarn_only_with, tarn_only3};
+use crate::check::{check, check_with, check2_with, check3, tarn_only, tarn_only_with, tarn_only3};
 
 const NEW: &str = r#"["flags" ["off"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "databases" "alldbs" "selectors" []]"#;
 
@@ -55,7 +55,10 @@ fn bad_rules() {
         let shown = rule.replace("\\x20", " ").replace("\\t", "\t");
         check(
             &format!("ACL SETUSER bad on \"{rule}\" | ACL GETUSER bad"),
-            &format!("-\"ERR Error in ACL SETUSER modifier '{}': {error}\" | nil", shown.replace('\t', "\\t")),
+            &format!(
+                "-\"ERR Error in ACL SETUSER modifier '{}': {error}\" | nil",
+                shown.replace('\t', "\\t")
+            ),
         );
     }
     check(
@@ -92,10 +95,15 @@ fn a_user_is_shown_as_its_rules() {
     // A rule about a command replaces those about its subcommands.
     tarn_only3(
         "ACL SETUSER g3 +config|get +config|set +@read -@read -config skip-sanitize-payload nopass >p <p | ACL GETUSER g3 | ACL SETUSER g3 reset | ACL GETUSER g3 | ACL DELUSER g3",
-        &format!(r#"+OK | ["flags" ["off" "skip-sanitize-payload"] "passwords" [] "commands" "-@all -@read -config" "keys" "" "channels" "" "databases" "alldbs" "selectors" []] | +OK | {NEW} | :1"#),
+        &format!(
+            r#"+OK | ["flags" ["off" "skip-sanitize-payload"] "passwords" [] "commands" "-@all -@read -config" "keys" "" "channels" "" "databases" "alldbs" "selectors" []] | +OK | {NEW} | :1"#
+        ),
         r#"+OK | {"flags" #{"off" "skip-sanitize-payload"} "passwords" [] "commands" "-@all -@read -config" "keys" "" "channels" "" "databases" "alldbs" "selectors" []} | +OK | ... | :1"#,
     );
-    check("ACL GETUSER nobody | ACL GETUSER", "nil | -ERR wrong number of arguments for 'acl|getuser' command");
+    check(
+        "ACL GETUSER nobody | ACL GETUSER",
+        "nil | -ERR wrong number of arguments for 'acl|getuser' command",
+    );
 }
 
 #[test]
@@ -129,7 +137,9 @@ fn categories_passwords_and_help() {
     let limits = "-ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096";
     check(
         "ACL GENPASS 0 | ACL GENPASS 4097 | ACL GENPASS -1 | ACL GENPASS x | ACL GENPASS 1 2 | ACL GENPASS | ACL GENPASS 5",
-        &format!(r#"{limits} | {limits} | {limits} | -ERR value is not an integer or out of range | -ERR unknown subcommand or wrong number of arguments for 'GENPASS'. Try ACL HELP. | %"..." | %"...""#),
+        &format!(
+            r#"{limits} | {limits} | {limits} | -ERR value is not an integer or out of range | -ERR unknown subcommand or wrong number of arguments for 'GENPASS'. Try ACL HELP. | %"..." | %"...""#
+        ),
     );
     check(
         "ACL | ACL NOSUCH | ACL HELP x | ACL HELP",
@@ -223,7 +233,9 @@ fn transactions() {
     tarn_only_with(
         &[],
         "ACL SETUSER e on nopass +@all ~a* &x* -set | @e AUTH e x | @e MULTI | @e GET a | @e GET b | @e EXEC | @e MULTI | @e SET a 1 | @e EXEC | @e MULTI | @e GET a | @e MGET a ab | @e PUBLISH x 1 | @e INCR a | @e PING | ACL SETUSER e -get resetkeys ~a resetchannels | @e EXEC",
-        &format!("+OK | +OK | +OK | +QUEUED | -NOPERM No permissions to access a key | -EXECABORT Transaction discarded because of previous errors. | +OK | -NOPERM User e has no permissions to run the 'set' command | -EXECABORT Transaction discarded because of previous errors. | +OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +OK | [-\"{changed} no permission to execute the command or subcommand\" -\"{changed} no permission to touch the specified keys\" -\"{changed} no permission to access one of the channels used as arguments\" :1 +PONG]"),
+        &format!(
+            "+OK | +OK | +OK | +QUEUED | -NOPERM No permissions to access a key | -EXECABORT Transaction discarded because of previous errors. | +OK | -NOPERM User e has no permissions to run the 'set' command | -EXECABORT Transaction discarded because of previous errors. | +OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +OK | [-\"{changed} no permission to execute the command or subcommand\" -\"{changed} no permission to touch the specified keys\" -\"{changed} no permission to access one of the channels used as arguments\" :1 +PONG]"
+        ),
     );
 }
 
@@ -262,7 +274,9 @@ fn the_log() {
     // The one that is repeated comes to the front.
     let first = [&log[0], &log[1], &log[2], &log[3], &log[4], &log[6], &log[5]].map(String::as_str);
     check2_with_tarn(
-        &format!("{commands} | ACL LOG | ACL LOG 1 | ACL LOG 0 | ACL LOG -1 | ACL LOG x | ACL LOG 1 2 | ACL LOG RESET | ACL LOG"),
+        &format!(
+            "{commands} | ACL LOG | ACL LOG 1 | ACL LOG 0 | ACL LOG -1 | ACL LOG x | ACL LOG 1 2 | ACL LOG RESET | ACL LOG"
+        ),
         &format!(
             "{replies} | [{}] | [{}] | [] | [] | -ERR value is not an integer or out of range | -ERR unknown subcommand or wrong number of arguments for 'LOG'. Try ACL HELP. | +OK | []",
             first.join(" "),
@@ -321,14 +335,14 @@ fn clients_show_their_user() {
 
 #[test]
 fn listeners_that_may_not_listen_any_more_are_closed() {
-    for (subscribe, allowed, revoked) in [
-        ("SUBSCRIBE abc", "&a*", "&b*"),
-        ("PSUBSCRIBE a*", "&a*", "&abc"),
-        ("SSUBSCRIBE abc", "&a*", "&b*"),
-    ] {
+    for (subscribe, allowed, revoked) in
+        [("SUBSCRIBE abc", "&a*", "&b*"), ("PSUBSCRIBE a*", "&a*", "&abc"), ("SSUBSCRIBE abc", "&a*", "&b*")]
+    {
         check_with(
             &[],
-            &format!("ACL SETUSER s on nopass +@all {allowed} | @s AUTH s x | @s {subscribe} | ACL SETUSER s {revoked} | ACL SETUSER s -get | CLIENT LIST TYPE pubsub | ACL SETUSER s resetchannels {revoked} | @s !recv"),
+            &format!(
+                "ACL SETUSER s on nopass +@all {allowed} | @s AUTH s x | @s {subscribe} | ACL SETUSER s {revoked} | ACL SETUSER s -get | CLIENT LIST TYPE pubsub | ACL SETUSER s resetchannels {revoked} | @s !recv"
+            ),
             r#"+OK | +OK | ... | +OK | +OK | %"id=...user=s..." | +OK | closed"#,
         );
     }

@@ -189,27 +189,44 @@ fn a_function_that_never_ends_can_be_stopped() {
 /// A library with a function `f` that returns 1, as redis-server 7.0 dumps it.
 const DUMPED: &str = r#""\xf5@A#!lua name=a\x0aredis.register_function('f',function() return 1 end)\x0a\x00\x17\x9d\xab\xc7\x87\xfc\x9c\xad""#;
 const NOTHING: &str = r#""\x0a\x00]\x9b\x5c@\x0f\x7f\xa2\xda""#;
-const OTHER: &str = "FUNCTION FLUSH | FUNCTION LOAD \"#!lua name=b\\nredis.register_function('f',function() return 2 end)\"";
+const OTHER: &str =
+    "FUNCTION FLUSH | FUNCTION LOAD \"#!lua name=b\\nredis.register_function('f',function() return 2 end)\"";
 
 #[test]
 fn libraries_are_dumped_and_restored() {
     let line = |text: &str| text.replace("{a}", DUMPED).replace("{0}", NOTHING).replace("{b}", OTHER);
     let play = |text: &str, expected: &str| check(&line(text), expected);
-    play("FUNCTION FLUSH | FUNCTION RESTORE {a} | FCALL f 0 | FUNCTION RESTORE {a} | FUNCTION RESTORE {a} append",
-        "+OK | +OK | :1 | -ERR Library a already exists | -ERR Library a already exists");
-    play("FUNCTION FLUSH | FUNCTION RESTORE {a} | FUNCTION RESTORE {a} REPLACE | FUNCTION RESTORE {0} | FCALL f 0 | \
-        FUNCTION RESTORE {0} FLUSH | FUNCTION LIST", "+OK | +OK | +OK | +OK | :1 | +OK | []");
-    play("{b} | FUNCTION RESTORE {a} | FUNCTION RESTORE {a} REPLACE | FCALL f 0 | FUNCTION RESTORE {a} FLUSH | FCALL f 0 | FUNCTION FLUSH",
-        "+OK | \"b\" | -ERR Function f already exists | -ERR Function f already exists | :2 | +OK | :1 | +OK");
+    play(
+        "FUNCTION FLUSH | FUNCTION RESTORE {a} | FCALL f 0 | FUNCTION RESTORE {a} | FUNCTION RESTORE {a} append",
+        "+OK | +OK | :1 | -ERR Library a already exists | -ERR Library a already exists",
+    );
+    play(
+        "FUNCTION FLUSH | FUNCTION RESTORE {a} | FUNCTION RESTORE {a} REPLACE | FUNCTION RESTORE {0} | FCALL f 0 | \
+        FUNCTION RESTORE {0} FLUSH | FUNCTION LIST",
+        "+OK | +OK | +OK | +OK | :1 | +OK | []",
+    );
+    play(
+        "{b} | FUNCTION RESTORE {a} | FUNCTION RESTORE {a} REPLACE | FCALL f 0 | FUNCTION RESTORE {a} FLUSH | FCALL f 0 | FUNCTION FLUSH",
+        "+OK | \"b\" | -ERR Function f already exists | -ERR Function f already exists | :2 | +OK | :1 | +OK",
+    );
     let wrong = "-ERR DUMP payload version or checksum are wrong";
-    play("FUNCTION RESTORE x | FUNCTION RESTORE \"\" | FUNCTION RESTORE {a} foo | FUNCTION RESTORE {a} flush x | FUNCTION RESTORE | FUNCTION DUMP x",
-        &format!("{wrong} | {wrong} | -ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE. | \
+    play(
+        "FUNCTION RESTORE x | FUNCTION RESTORE \"\" | FUNCTION RESTORE {a} foo | FUNCTION RESTORE {a} flush x | FUNCTION RESTORE | FUNCTION DUMP x",
+        &format!(
+            "{wrong} | {wrong} | -ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE. | \
             -ERR unknown subcommand or wrong number of arguments for 'restore'. Try FUNCTION HELP. | \
-            -ERR wrong number of arguments for 'function|restore' command | -ERR wrong number of arguments for 'function|dump' command"));
+            -ERR wrong number of arguments for 'function|restore' command | -ERR wrong number of arguments for 'function|dump' command"
+        ),
+    );
     // A value, code that is no library, one that comes twice: nothing is flushed.
-    play(r#"{b} | FUNCTION RESTORE "\x00\x01v\n\x00\x91\x08\xce\xb2\x198\x8a\xce" FLUSH | FUNCTION RESTORE "\xf5\x01a\x0a\x00\xc9\xdb\xc4\x13\xfena\xd3" FLUSH | FUNCTION RESTORE "\xf5@A#!lua name=a\x0aredis.register_function('f',function() return 1 end)\xf5@A#!lua name=a\x0aredis.register_function('f',function() return 1 end)\x0a\x00\xbc\xd3\xe4)\x90(\x8cR" FLUSH | FCALL f 0 | FUNCTION FLUSH"#,
-        "+OK | \"b\" | -ERR given type is not a function | -ERR Missing library metadata | -ERR Library 'a' already exists | :2 | +OK");
-    play("MULTI | FUNCTION RESTORE {a} FLUSH | EXEC | FCALL f 0 | FUNCTION FLUSH", "+OK | +QUEUED | [+OK] | :1 | +OK");
+    play(
+        r#"{b} | FUNCTION RESTORE "\x00\x01v\n\x00\x91\x08\xce\xb2\x198\x8a\xce" FLUSH | FUNCTION RESTORE "\xf5\x01a\x0a\x00\xc9\xdb\xc4\x13\xfena\xd3" FLUSH | FUNCTION RESTORE "\xf5@A#!lua name=a\x0aredis.register_function('f',function() return 1 end)\xf5@A#!lua name=a\x0aredis.register_function('f',function() return 1 end)\x0a\x00\xbc\xd3\xe4)\x90(\x8cR" FLUSH | FCALL f 0 | FUNCTION FLUSH"#,
+        "+OK | \"b\" | -ERR given type is not a function | -ERR Missing library metadata | -ERR Library 'a' already exists | :2 | +OK",
+    );
+    play(
+        "MULTI | FUNCTION RESTORE {a} FLUSH | EXEC | FCALL f 0 | FUNCTION FLUSH",
+        "+OK | +QUEUED | [+OK] | :1 | +OK",
+    );
 }
 
 /// The bytes are those of redis-server 7.0, where its version is asked for.

@@ -33,7 +33,10 @@ fn words_that_do_not_fit() {
         "MIGRATE 127.0.0.1 1 missing 0 0 | MIGRATE 127.0.0.1 1 \"\" 0 0 KEYS a b | MIGRATE 127.0.0.1 1 \"\" 0 0 KEYS",
         "+NOKEY | +NOKEY | +NOKEY",
     );
-    check("SET k v | MIGRATE 127.0.0.1 1 k 0 1000 | GET k", "+OK | -IOERR error or timeout writing to target instance | \"v\"");
+    check(
+        "SET k v | MIGRATE 127.0.0.1 1 k 0 1000 | GET k",
+        "+OK | -IOERR error or timeout writing to target instance | \"v\"",
+    );
     check("COMMAND GETKEYS MIGRATE h 1 k 0 1", r#"["k"]"#);
     check("COMMAND GETKEYS MIGRATE h 1 \"\" 0 1 COPY AUTH2 a keys KEYS a b", r#"["a" "b"]"#);
     check("COMMAND GETKEYS MIGRATE h 1 \"\" 0 1", r#"[""]"#);
@@ -70,7 +73,10 @@ fn keys_go_to_redis_and_come_back() {
         assert_eq!(migrate(&mut here, redis.port(), "l 3 1000"), busy);
         assert_eq!(call(&mut here, "LRANGE l 0 -1"), "[\"a\" \"b\"]");
         assert_eq!(migrate(&mut here, redis.port(), "l 3 1000 COPY REPLACE"), "+OK");
-        assert_eq!(migrate(&mut here, redis.port(), "l 99 1000"), "-ERR Target instance replied with error: ERR DB index is out of range");
+        assert_eq!(
+            migrate(&mut here, redis.port(), "l 99 1000"),
+            "-ERR Target instance replied with error: ERR DB index is out of range"
+        );
         // Several at once: those that are taken go, one that is not stays.
         call(&mut there, "SET h taken");
         assert_eq!(migrate(&mut here, redis.port(), "\"\" 0 1000 KEYS h missing x z"), busy);
@@ -117,7 +123,8 @@ fn many_keys_at_once() {
     let tarn = Server::start(Options::new(Program::Rocksdb).with("dump-rdb-version", "10"));
     let (mut here, mut there) = (tarn.conn(), redis.conn());
     let keys: Vec<String> = (0..500).map(|n| format!("key-{n}")).collect();
-    let noise: String = (0..3_000u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let noise: String =
+        (0..3_000u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     for key in &keys {
         here.call(&["SET", key, &format!("{noise}{key}")]);
     }
@@ -258,7 +265,8 @@ fn others_go_on_meanwhile() {
     let mut fake = Fake::accept(&listener);
     fake.up_to_restore();
     // Work for a worker.
-    let words: Vec<String> = ["SADD", "s"].map(str::to_owned).into_iter().chain((0..5_000).map(|n| n.to_string())).collect();
+    let words: Vec<String> =
+        ["SADD", "s"].map(str::to_owned).into_iter().chain((0..5_000).map(|n| n.to_string())).collect();
     assert_eq!(other.call(&words), Value::Int(5_000));
     assert_eq!(other.call(&["SMEMBERS", "s"]).items().unwrap().len(), 5_000);
     fake.answer("+OK\r\n");

@@ -9,8 +9,7 @@ use crate::reply::Reply;
 pub fn user(user: &User) -> Reply {
     let flags = Reply::Set(user.flags().map(Reply::text).collect());
     let passwords = user.passwords.iter().map(|hash| Reply::bulk(hash.hex())).collect();
-    let mut fields =
-        vec![(Reply::text("flags"), flags), (Reply::text("passwords"), Reply::Array(passwords))];
+    let mut fields = vec![(Reply::text("flags"), flags), (Reply::text("passwords"), Reply::Array(passwords))];
     fields.extend(selector(&user.root));
     let others = user.selectors.iter().map(|other| Reply::Map(selector(other))).collect();
     fields.push((Reply::text("selectors"), Reply::Array(others)));

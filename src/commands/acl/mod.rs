@@ -192,9 +192,8 @@ fn genpass(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 fn dryrun(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let name = args.next()?;
     let (users, _) = cx.node.acl.users();
-    let user = users
-        .get(name)
-        .ok_or_else(|| Error::reply(format!("ERR User '{}' not found", shown(name))))?;
+    let user =
+        users.get(name).ok_or_else(|| Error::reply(format!("ERR User '{}' not found", shown(name))))?;
     let words = args.left_words();
     let command = registry().lookup(words).ok_or_else(|| {
         Error::reply(format!("ERR Command '{}' not found", shown(words.get(0).unwrap_or(&[]))))

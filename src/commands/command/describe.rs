@@ -32,7 +32,9 @@ fn legacy_range(keys: &Keys) -> (i64, i64, i64) {
         .filter_map(|spec| match spec.find {
             Find::Range { last, step } => Some((i64::from(spec.first), i64::from(last), i64::from(step))),
             Find::Unless(_) => Some((i64::from(spec.first), i64::from(spec.first), 1)),
-            Find::Counted { .. } | Find::Behind(_) | Find::HalfBehind(_) | Find::List(_) | Find::Unknown => None,
+            Find::Counted { .. } | Find::Behind(_) | Find::HalfBehind(_) | Find::List(_) | Find::Unknown => {
+                None
+            }
         })
         .collect();
     match ranges.as_slice() {

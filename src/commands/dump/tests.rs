@@ -58,7 +58,10 @@ fn examine(kit: &mut Kit, key: &str) {
     let (_, size) = replies.next().unwrap();
     let (all, _) = replies.next().unwrap();
     if name != "+string" {
-        let len: usize = std::str::from_utf8(&all[1..all.iter().position(|byte| *byte == b'\r').unwrap()]).unwrap().parse().unwrap();
+        let len: usize = std::str::from_utf8(&all[1..all.iter().position(|byte| *byte == b'\r').unwrap()])
+            .unwrap()
+            .parse()
+            .unwrap();
         assert_eq!(len, count(&size), "{name}");
     }
     replies.for_each(drop);
@@ -153,8 +156,15 @@ fn names_that_come_twice_are_refused() {
 fn a_length_that_lies_takes_no_memory() {
     let mut kit = Kit::new();
     let most = b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff";
-    for number in [0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 29, 31] {
-        for behind in [&most[..], &most[..].repeat(4), &[&[0; 8][..], most].concat(), &[&b"\xc3\x05"[..], most, b"abcde"].concat()] {
+    for number in
+        [0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 29, 31]
+    {
+        for behind in [
+            &most[..],
+            &most[..].repeat(4),
+            &[&[0; 8][..], most].concat(),
+            &[&b"\xc3\x05"[..], most, b"abcde"].concat(),
+        ] {
             let content = [&[number], behind].concat();
             assert_eq!(restore(&mut kit, "k", &sealed(&content)), "-ERR Bad data format", "{content:?}");
         }
@@ -201,10 +211,7 @@ fn what_is_too_long_to_be_sent_back_is_not_dumped() {
         kit.words(["HSET", "h", &n.to_string(), &noise]);
     }
     for key in ["l", "h"] {
-        assert_eq!(
-            kit.words(["DUMP", key]),
-            "-ERR string exceeds maximum allowed size (proto-max-bulk-len)"
-        );
+        assert_eq!(kit.words(["DUMP", key]), "-ERR string exceeds maximum allowed size (proto-max-bulk-len)");
     }
     kit.words(["SET", "s", &value]);
     assert!(!kit.words(["DUMP", "s"]).starts_with('-'));

@@ -59,7 +59,10 @@ mod tests {
     fn numbers_of_every_width_are_read() {
         assert_eq!(read(b"\x02\0\0\0\x02\0\0\0\xff\xff\x05\0").unwrap(), [-1, 5].map(Item::Number));
         assert_eq!(read(b"\x04\0\0\0\x01\0\0\0\0\0\0\x80").unwrap(), [Item::Number(i64::from(i32::MIN))]);
-        assert_eq!(read(b"\x08\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f").unwrap(), [Item::Number(i64::MAX)]);
+        assert_eq!(
+            read(b"\x08\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f").unwrap(),
+            [Item::Number(i64::MAX)]
+        );
         for bad in [
             &b""[..],
             b"\x03\0\0\0\x01\0\0\0\0\0\0",

@@ -203,10 +203,29 @@ mod tests {
 
     #[test]
     fn strings_and_numbers_of_every_width_come_back() {
-        let numbers = [0, 1, 63, 64, 127, 128, 4095, 4096, 32767, 32768, 8388607, 8388608, 2147483647, 2147483648, i64::MAX];
+        let numbers = [
+            0,
+            1,
+            63,
+            64,
+            127,
+            128,
+            4095,
+            4096,
+            32767,
+            32768,
+            8388607,
+            8388608,
+            2147483647,
+            2147483648,
+            i64::MAX,
+        ];
         let numbers = numbers.into_iter().flat_map(|n: i64| [n, -n, -n - 1]);
         let mut strings: Vec<Vec<u8>> = numbers.map(|n| n.to_string().into_bytes()).collect();
-        strings.extend([0, 1, 63, 64, 120, 130, 4095, 4096, 16_380, 16_381, 16_382, 70_000, 2_100_000].map(|n| vec![b'x'; n]));
+        strings.extend(
+            [0, 1, 63, 64, 120, 130, 4095, 4096, 16_380, 16_381, 16_382, 70_000, 2_100_000]
+                .map(|n| vec![b'x'; n]),
+        );
         let mut writer = Writer::default();
         strings.iter().for_each(|string| writer.push(string));
         let blob = writer.finish();

@@ -49,7 +49,11 @@ impl<'a> Items<'a> {
             END => {
                 self.ended = true;
                 let is_whole = self.promised.is_none_or(|promised| promised == self.seen);
-                return if is_whole && self.tail == self.last { self.left.end().map(|()| None) } else { Err(Bad) };
+                return if is_whole && self.tail == self.last {
+                    self.left.end().map(|()| None)
+                } else {
+                    Err(Bad)
+                };
             }
             LONG => (self.left.u32()? as usize, 5),
             short => (usize::from(short), 1),
@@ -125,11 +129,25 @@ pub(in crate::rdb) mod tests {
         let long = [&b"\x41\x00"[..], &[b'y'; 256]].concat();
         let longer = [&b"\x80\x00\x00\x01\x00"[..], &[b'z'; 256]].concat();
         let blob = ziplist(&[
-            b"\x02ab", &long, &longer, b"\xc0\xfe\xff", b"\xd0\x00\x00\x00\x80", b"\xe0\xff\xff\xff\xff\xff\xff\xff\x7f",
-            b"\xf0\x00\x00\x80", b"\xfe\x80", b"\xf1", b"\xfd", b"\x00",
+            b"\x02ab",
+            &long,
+            &longer,
+            b"\xc0\xfe\xff",
+            b"\xd0\x00\x00\x00\x80",
+            b"\xe0\xff\xff\xff\xff\xff\xff\xff\x7f",
+            b"\xf0\x00\x00\x80",
+            b"\xfe\x80",
+            b"\xf1",
+            b"\xfd",
+            b"\x00",
         ]);
         let numbers = [-2, i64::from(i32::MIN), i64::MAX, -8_388_608, -128, 0, 12].map(Item::Number);
-        let expected: Vec<Item<'_>> = [&b"ab"[..], &[b'y'; 256], &[b'z'; 256]].map(Item::Bytes).into_iter().chain(numbers).chain([Item::Bytes(b"")]).collect();
+        let expected: Vec<Item<'_>> = [&b"ab"[..], &[b'y'; 256], &[b'z'; 256]]
+            .map(Item::Bytes)
+            .into_iter()
+            .chain(numbers)
+            .chain([Item::Bytes(b"")])
+            .collect();
         assert_eq!(read(&blob).unwrap(), expected);
         assert_eq!(read(&ziplist(&[])).unwrap(), []);
         for len in 0..blob.len() {
@@ -141,7 +159,9 @@ pub(in crate::rdb) mod tests {
     fn a_ziplist_that_contradicts_itself_is_refused() {
         let good = ziplist(&[b"\x02ab", b"\xf2", b"\x01c"]);
         assert_eq!(read(&good).unwrap().len(), 3);
-        for (at, byte) in [(0, 0), (4, 0), (8, 2), (10, 1), (11, 3), (14, 3), (15, 0xff), (16, 1), (good.len() - 1, 0)] {
+        for (at, byte) in
+            [(0, 0), (4, 0), (8, 2), (10, 1), (11, 3), (14, 3), (15, 0xff), (16, 1), (good.len() - 1, 0)]
+        {
             let mut bad = good.clone();
             bad[at] = byte;
             assert_eq!(read(&bad), Err(Bad), "{at}: {byte}");

@@ -68,12 +68,19 @@ mod tests {
 
     #[test]
     fn pairs_are_read() {
-        assert_eq!(read(b"\x02\x03foo\x03\0bar\x05hello\x05\x02world..\xff").unwrap(), [
-            (&b"foo"[..], &b"bar"[..]),
-            (b"hello", b"world")
-        ]);
+        assert_eq!(
+            read(b"\x02\x03foo\x03\0bar\x05hello\x05\x02world..\xff").unwrap(),
+            [(&b"foo"[..], &b"bar"[..]), (b"hello", b"world")]
+        );
         assert_eq!(read(b"\xfe\x01a\xfe\x02\0\0\0\0xy\xff").unwrap(), [(&b"a"[..], &b"xy"[..])]);
-        for bad in [&b""[..], b"\x01\xff", b"\x01\x01a\x01\0b", b"\x01\x01a\xff", b"\x01\x01a\x01\x05b\xff", b"\x01\x01a\x01\0b\xff\xff"] {
+        for bad in [
+            &b""[..],
+            b"\x01\xff",
+            b"\x01\x01a\x01\0b",
+            b"\x01\x01a\xff",
+            b"\x01\x01a\x01\x05b\xff",
+            b"\x01\x01a\x01\0b\xff\xff",
+        ] {
             assert_eq!(read(bad), Err(Bad), "{bad:?}");
         }
     }

@@ -72,12 +72,7 @@ fn check(env: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
 }
 
 /// Fields whose time has come are left out; if there are no others, so is the key.
-fn restore<'a>(
-    cx: &mut WriteCx<'a>,
-    to: &Entry<'_>,
-    from: &Checked<'_>,
-    expire_at_ms: u64,
-) -> Result<()> {
+fn restore<'a>(cx: &mut WriteCx<'a>, to: &Entry<'_>, from: &Checked<'_>, expire_at_ms: u64) -> Result<()> {
     let mut build: Builder<'a> = Builder::begin(&cx.env, from.elements)?;
     let mut all = Collection::create(cx, to.clone(), KIND)?;
     all.set_flag(TAIR, from.payload.is_tair());

@@ -32,12 +32,7 @@ fn check(_: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
     if count == 0 { Err(Bad.into()) } else { Ok(count) }
 }
 
-fn restore<'a>(
-    cx: &mut WriteCx<'a>,
-    to: &Entry<'_>,
-    from: &Checked<'_>,
-    expire_at_ms: u64,
-) -> Result<()> {
+fn restore<'a>(cx: &mut WriteCx<'a>, to: &Entry<'_>, from: &Checked<'_>, expire_at_ms: u64) -> Result<()> {
     let mut draft: Draft<'a, '_> = Draft::begin(cx, to.clone(), from.elements)?;
     from.payload.strings(&mut |value| draft.push(cx, value))?;
     draft.finish(cx, expire_at_ms)?;

@@ -28,12 +28,7 @@ fn check(env: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
     distinct_names(env, |each| payload.strings(each))
 }
 
-fn restore<'a>(
-    cx: &mut WriteCx<'a>,
-    to: &Entry<'_>,
-    from: &Checked<'_>,
-    expire_at_ms: u64,
-) -> Result<()> {
+fn restore<'a>(cx: &mut WriteCx<'a>, to: &Entry<'_>, from: &Checked<'_>, expire_at_ms: u64) -> Result<()> {
     let mut build: Builder<'a> = Builder::begin(&cx.env, from.elements)?;
     let mut all = Collection::create(cx, to.clone(), KIND)?;
     from.payload.strings(&mut |member| {

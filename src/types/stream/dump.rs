@@ -53,7 +53,12 @@ fn dump(cx: &mut ReadCx<'_>, found: &Entry<'_>, out: &mut Writer) -> Result<()> 
     room(&cx.env, out.len())
 }
 
-fn read_group(cx: &mut ReadCx<'_>, stream: &Stream<'_>, mut group: Group<'_>, name: &[u8]) -> Result<rdb::Group> {
+fn read_group(
+    cx: &mut ReadCx<'_>,
+    stream: &Stream<'_>,
+    mut group: Group<'_>,
+    name: &[u8],
+) -> Result<rdb::Group> {
     let _ = stream;
     let mut found = rdb::Group {
         name: name.to_vec(),
@@ -91,12 +96,7 @@ fn check(_: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
     Ok(pending.fold(tail.len, u64::saturating_add))
 }
 
-fn restore<'a>(
-    cx: &mut WriteCx<'a>,
-    to: &Entry<'_>,
-    from: &Checked<'_>,
-    expire_at_ms: u64,
-) -> Result<()> {
+fn restore<'a>(cx: &mut WriteCx<'a>, to: &Entry<'_>, from: &Checked<'_>, expire_at_ms: u64) -> Result<()> {
     let mut build: Builder<'a> = Builder::begin(&cx.env, from.elements)?;
     let mut all = Collection::create(cx, to.clone(), KIND)?;
     let tail = from.payload.stream(&mut |id, strings| {

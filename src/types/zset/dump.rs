@@ -33,12 +33,7 @@ fn check(env: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
     distinct_names(env, |each| payload.scores(&mut |member, _| each(member)))
 }
 
-fn restore<'a>(
-    cx: &mut WriteCx<'a>,
-    to: &Entry<'_>,
-    from: &Checked<'_>,
-    expire_at_ms: u64,
-) -> Result<()> {
+fn restore<'a>(cx: &mut WriteCx<'a>, to: &Entry<'_>, from: &Checked<'_>, expire_at_ms: u64) -> Result<()> {
     let mut store: Store<'a, '_> = Store::in_place_of(cx, to.clone(), from.elements)?;
     from.payload.scores(&mut |member, score| store.add(cx, Scored { member, score }))?;
     store.finish_with_expiry(cx, expire_at_ms)?;

@@ -58,12 +58,15 @@ fn a_bad_acl_file_changes_nothing() {
     let name = path.display().to_string();
     let nothing = "WARNING: ACL errors detected, no change to the previously active ACL rules was performed";
     for (text, errors) in [
-        ("# comment\n".to_owned(), format!("{name}:1 should start with user keyword followed by the username. ")),
-        ("\nuser\n".to_owned(), format!("{name}:2 should start with user keyword followed by the username. ")),
         (
-            "user b on\nuser b off\n".to_owned(),
-            "WARNING: Duplicate user 'b' found on line 2. ".to_owned(),
+            "# comment\n".to_owned(),
+            format!("{name}:1 should start with user keyword followed by the username. "),
         ),
+        (
+            "\nuser\n".to_owned(),
+            format!("{name}:2 should start with user keyword followed by the username. "),
+        ),
+        ("user b on\nuser b off\n".to_owned(), "WARNING: Duplicate user 'b' found on line 2. ".to_owned()),
         ("user b foo bar\n".to_owned(), format!("{name}:1: Syntax error. ")),
         (
             "user b +foo -bar\nuser c #x\n".to_owned(),
@@ -134,7 +137,10 @@ fn a_start_with_bad_users_is_refused() {
     };
     let included = || Options::new(program()).with("include", conf.to_str().unwrap());
     for (text, words) in [
-        ("user alice on\nuser alice off\n", "Duplicate user found. A user can only be defined once in config files"),
+        (
+            "user alice on\nuser alice off\n",
+            "Duplicate user found. A user can only be defined once in config files",
+        ),
         ("user alice on foo\n", "Error in user declaration 'foo': Syntax error"),
         ("user alice (+get\n", "Error in user declaration"),
     ] {

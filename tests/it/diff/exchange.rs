@@ -75,7 +75,14 @@ fn stream(conn: &mut Conn, key: &[u8]) -> Vec<Value> {
     }
     let mut found = vec![conn.call(&[&b"XRANGE"[..], key, b"-", b"+"])];
     let info = conn.call(&[&b"XINFO"[..], b"STREAM", key]);
-    let told = ["length", "last-generated-id", "max-deleted-entry-id", "entries-added", "recorded-first-entry-id", "groups"];
+    let told = [
+        "length",
+        "last-generated-id",
+        "max-deleted-entry-id",
+        "entries-added",
+        "recorded-first-entry-id",
+        "groups",
+    ];
     let told = |pair: &&[Value]| told.iter().any(|name| pair[0] == Value::bulk(name));
     found.extend(info.items().unwrap().chunks(2).filter(told).flatten().cloned());
     let groups = conn.call(&[&b"XINFO"[..], b"GROUPS", key]);

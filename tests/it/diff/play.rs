@@ -67,7 +67,9 @@ impl Step {
                 format!("MULTI | {} | EXEC", lines.join(" | "))
             }
             Step::Eval(commands) => words(&eval_args(commands)),
-            Step::Dumped(args) => format!("DUMP {} | RESTORE {} ... {}", word(&args[0]), word(&args[1]), words(&args[2..])),
+            Step::Dumped(args) => {
+                format!("DUMP {} | RESTORE {} ... {}", word(&args[0]), word(&args[1]), words(&args[2..]))
+            }
             Step::Expiring(args) => format!("{} | !time {EXPIRING_MS}", words(args)),
         }
     }

@@ -23,7 +23,8 @@ fn unhex(text: &str) -> Vec<u8> {
 pub fn content(conn: &mut Conn, key: &str) -> Vec<Value> {
     let kind = conn.call(&["TYPE", key]);
     let sorted = |value: Value, per: usize| {
-        let mut elements: Vec<Vec<Value>> = value.items().unwrap().chunks(per).map(<[Value]>::to_vec).collect();
+        let mut elements: Vec<Vec<Value>> =
+            value.items().unwrap().chunks(per).map(<[Value]>::to_vec).collect();
         elements.sort();
         Value::Array(elements.into_iter().map(Value::Array).collect())
     };
@@ -35,10 +36,15 @@ pub fn content(conn: &mut Conn, key: &str) -> Vec<Value> {
         "+zset" => found.push(conn.call(&["ZRANGE", key, "0", "-1", "WITHSCORES"])),
         "+hash" => {
             let fields = sorted(conn.call(&["HGETALL", key]), 2);
-            let names: Vec<Vec<u8>> =
-                fields.items().unwrap().iter().map(|pair| pair.items().unwrap()[0].bytes().unwrap().to_vec()).collect();
+            let names: Vec<Vec<u8>> = fields
+                .items()
+                .unwrap()
+                .iter()
+                .map(|pair| pair.items().unwrap()[0].bytes().unwrap().to_vec())
+                .collect();
             let count = names.len().to_string();
-            let mut words = ["HPEXPIRETIME", key, "FIELDS", &count].map(|word| word.as_bytes().to_vec()).to_vec();
+            let mut words =
+                ["HPEXPIRETIME", key, "FIELDS", &count].map(|word| word.as_bytes().to_vec()).to_vec();
             words.extend(names);
             found.extend([fields, conn.call(&words)]);
         }
@@ -51,7 +57,14 @@ pub fn content(conn: &mut Conn, key: &str) -> Vec<Value> {
             found.push(groups.clone());
             for group in groups.items().unwrap() {
                 let name = group.items().unwrap()[1].bytes().unwrap().to_vec();
-                let words = [b"XPENDING".to_vec(), key.into(), name.clone(), b"-".to_vec(), b"+".to_vec(), b"100".to_vec()];
+                let words = [
+                    b"XPENDING".to_vec(),
+                    key.into(),
+                    name.clone(),
+                    b"-".to_vec(),
+                    b"+".to_vec(),
+                    b"100".to_vec(),
+                ];
                 // Ids, consumers and deliveries; idle times pass.
                 for entry in conn.call(&words).items().unwrap() {
                     let parts = entry.items().unwrap();

@@ -58,7 +58,10 @@ fn restore() {
     with_v("SET k v PX 1 | !time 10 | RESTORE k 0 {v} | GET k", "+OK | none | +OK | \"v\"");
     with_v("RESTORE \"\" 0 {v} | GET \"\"", "+OK | \"v\"");
     with_v("RESTORE \"\\x00\\xff\" 0 {v} | EXISTS \"\\x00\\xff\"", "+OK | :1");
-    with_v("MULTI | RESTORE k 0 {v} | DUMP missing | GET k | EXEC", "+OK | +QUEUED | +QUEUED | +QUEUED | [+OK nil \"v\"]");
+    with_v(
+        "MULTI | RESTORE k 0 {v} | DUMP missing | GET k | EXEC",
+        "+OK | +QUEUED | +QUEUED | +QUEUED | [+OK nil \"v\"]",
+    );
     with_v("EVAL \"return redis.call('restore', KEYS[1], 0, ARGV[1])\" 1 k {v} | GET k", "+OK | \"v\"");
 }
 
@@ -68,7 +71,10 @@ fn times_to_live() {
     with_v("RESTORE k 4102444800000 {v} ABSTTL | PEXPIRETIME k", "+OK | :4102444800000");
     with_v("RESTORE k 1 {v} ABSTTL | EXISTS k", "+OK | :0");
     with_v("SET k before | RESTORE k 1 {v} ABSTTL REPLACE | EXISTS k", "+OK | +OK | :0");
-    with_v("SET k before | RESTORE k 1 {v} ABSTTL | GET k", "+OK | -BUSYKEY Target key name already exists. | \"before\"");
+    with_v(
+        "SET k before | RESTORE k 1 {v} ABSTTL | GET k",
+        "+OK | -BUSYKEY Target key name already exists. | \"before\"",
+    );
     // Redis counts on to a time before all times.
     with_v("RESTORE k 9223372036854775807 {v} | EXISTS k", "+OK | :0");
     with_v("RESTORE k 9223372036854775807 {v} ABSTTL | PEXPIRETIME k", "+OK | :9223372036854775807");
@@ -109,7 +115,10 @@ fn payloads_that_do_not_fit() {
         r#""\x00\x01v\n\x00\x00\x00\x00\x00\x00\x00\x00\x00""#,
         r#""\x00\x01v\xff\xff\xe4\x86\xef\xa3\xe3\xce\x8b\xf9""#,
     ] {
-        check(&format!("SET k before | RESTORE k 0 {payload} REPLACE | GET k"), &format!("+OK | {wrong} | \"before\""));
+        check(
+            &format!("SET k before | RESTORE k 0 {payload} REPLACE | GET k"),
+            &format!("+OK | {wrong} | \"before\""),
+        );
     }
     let bad = "-ERR Bad data format";
     for payload in [
@@ -118,7 +127,10 @@ fn payloads_that_do_not_fit() {
         r#""\n\x00]\x9b\\@\x0f\x7f\xa2\xda""#,
         r#""\x02\x02\x01a\x01a\n\x00W\xbev/\xc2\xd6R:""#,
     ] {
-        check(&format!("SET k before | RESTORE k 0 {payload} REPLACE | GET k"), &format!("+OK | {bad} | \"before\""));
+        check(
+            &format!("SET k before | RESTORE k 0 {payload} REPLACE | GET k"),
+            &format!("+OK | {bad} | \"before\""),
+        );
         // Also where it would not live.
         check(&format!("RESTORE k 1 {payload} ABSTTL"), bad);
     }

@@ -21,6 +21,7 @@ const LINE: Workload = Workload {
     cost: 1,
     targets: None,
     cpu_target: false,
+    user: "",
 };
 
 /// Each line, and the least share it may have of the throughput of the first of its group.

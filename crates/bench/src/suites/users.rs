@@ -19,7 +19,8 @@ pub fn run(args: &Args) -> Result<Vec<Check>> {
     if !matches!(server.client()?.call(&rules)?, Reply::Simple(_)) {
         return Err("the user could not be made".into());
     }
-    let mut table = Table::new(&["by user", "pipeline", "limited", "default", "ratio", "CPU us", "default", "ratio"]);
+    let mut table =
+        Table::new(&["by user", "pipeline", "limited", "default", "ratio", "CPU us", "default", "ratio"]);
     let mut checks = Vec::new();
     for workload in BY_USER.iter().filter(|workload| wanted(args, workload.name)) {
         for &pipeline in &args.pipelines {
@@ -58,6 +59,10 @@ pub fn run(args: &Args) -> Result<Vec<Check>> {
         }
     }
     println!("{}", table.render());
-    println!("\nRequests in a second, medians of {} rounds interleaved; rules: {}.", args.rounds, LIMITED_RULES.join(" "));
+    println!(
+        "\nRequests in a second, medians of {} rounds interleaved; rules: {}.",
+        args.rounds,
+        LIMITED_RULES.join(" ")
+    );
     Ok(checks)
 }

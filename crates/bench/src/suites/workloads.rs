@@ -81,8 +81,18 @@ pub const STRINGS: &[Workload] = &[
 
 /// The same by a user without a limit, and by one with these rules.
 pub const LIMITED_USER: &str = "limited";
-pub const LIMITED_RULES: &[&str] =
-    &["on", "nopass", "~app:*", "%R~cache:*", "~session:[0-9]*", "~key:*", "&news:*", "+@read", "+@write", "-@dangerous"];
+pub const LIMITED_RULES: &[&str] = &[
+    "on",
+    "nopass",
+    "~app:*",
+    "%R~cache:*",
+    "~session:[0-9]*",
+    "~key:*",
+    "&news:*",
+    "+@read",
+    "+@write",
+    "-@dangerous",
+];
 pub const BY_USER: &[Workload] = &[
     Workload { name: "GET", ..READ },
     Workload { name: "SET", command: "SET key:__rand_int__ {value:3}", ..WRITE },

@@ -117,8 +117,9 @@ fn dumped(rng: &mut Rng, hole: &str) -> Option<Filling> {
             // A HyperLogLog is not to be changed by commands of strings: see `is_kept_whole`.
             let lines: Vec<&str> = lines.filter(|line| !line.starts_with("PFADD")).collect();
             let (_, payload) = rng.pick(&lines).split_once('\t')?;
-            let mut payload: Vec<u8> =
-                (0..payload.len() / 2).map(|at| u8::from_str_radix(&payload[2 * at..2 * at + 2], 16).unwrap()).collect();
+            let mut payload: Vec<u8> = (0..payload.len() / 2)
+                .map(|at| u8::from_str_radix(&payload[2 * at..2 * at + 2], 16).unwrap())
+                .collect();
             if rng.percent(10) {
                 // With another byte the checksum is wrong.
                 let at = rng.below(payload.len());
