@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use tarn_resp::OwnedArgs;
 
 use super::mailbox::{ConnectionId, Mailboxes, Message};
+use super::together;
 use crate::clients::Client;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::executor::{Executor, On, write_error};
@@ -22,6 +23,9 @@ use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
 use crate::node::Node;
+
+/// Threads for jobs where the others wait for a cluster.
+const JOB_THREADS: usize = 2;
 
 /// A command that left its I/O thread.
 pub struct Task {
@@ -43,6 +47,11 @@ pub enum Work {
         load: OwnedArgs,
         watching: Watching,
     },
+    /// Commands that came together, each by itself.
+    Together {
+        calls: Vec<Queued>,
+        limits: Limits,
+    },
     /// What was queued for EXEC.
     Exec {
         exec: Box<Exec>,
@@ -61,23 +70,26 @@ enum Order {
 #[derive(Clone)]
 pub struct Workers {
     queue: Sender<Order>,
+    /// For what asks nothing of the keyspace, where those who do may all be waiting.
+    jobs: Sender<Order>,
 }
 
 impl Workers {
     pub fn submit(&self, task: Task) {
-        self.send(Order::Task(Box::new(task)));
+        let queue = if matches!(task.work, Work::Job(_)) { &self.jobs } else { &self.queue };
+        send(queue, Order::Task(Box::new(task)));
     }
 
     /// Has the command of a client that waits run.
     pub fn serve(&self, waiter: Arc<Waiter>, why: Why) {
-        self.send(Order::Serve(waiter, why));
+        send(&self.queue, Order::Serve(waiter, why));
     }
+}
 
-    fn send(&self, order: Order) {
-        // The receivers live as long as the process takes commands.
-        if self.queue.send(order).is_err() {
-            tracing::warn!("a command came after the workers had ended");
-        }
+fn send(queue: &Sender<Order>, order: Order) {
+    // The receivers live as long as the process takes commands.
+    if queue.send(order).is_err() {
+        tracing::warn!("a command came after the workers had ended");
     }
 }
 
@@ -88,15 +100,21 @@ pub fn start(
     count: usize,
 ) -> std::io::Result<(Workers, Vec<JoinHandle<()>>)> {
     let (queue, tasks) = unbounded();
-    let threads = (0..count.max(1))
-        .map(|i| {
-            let (node, mailboxes, tasks) = (Arc::clone(node), Arc::clone(mailboxes), tasks.clone());
-            std::thread::Builder::new()
-                .name(format!("worker-{i}"))
-                .spawn(move || serve(node, &mailboxes, &tasks))
-        })
-        .collect::<std::io::Result<Vec<_>>>()?;
-    Ok((Workers { queue }, threads))
+    let (jobs, job_tasks, job_count) = match node.engine.is_shared() {
+        true => {
+            let (jobs, tasks) = unbounded();
+            (jobs, tasks, JOB_THREADS)
+        }
+        false => (queue.clone(), tasks.clone(), 0),
+    };
+    let start = |name: String, tasks: Receiver<Order>| {
+        let (node, mailboxes) = (Arc::clone(node), Arc::clone(mailboxes));
+        std::thread::Builder::new().name(name).spawn(move || serve(node, &mailboxes, &tasks))
+    };
+    let workers = (0..count.max(1)).map(|i| start(format!("worker-{i}"), tasks.clone()));
+    let threads = workers.chain((0..job_count).map(|i| start(format!("job-{i}"), job_tasks.clone())));
+    let threads = threads.collect::<std::io::Result<Vec<_>>>()?;
+    Ok((Workers { queue, jobs }, threads))
 }
 
 fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
@@ -160,13 +178,19 @@ fn perform(
     let now_ms = executor.node.clock.now_ms();
     let (outcome, exec) = match work {
         Work::Keys { named, limits, why, load, watching } => {
-            hints::load_keys(&executor.node, command.spec, caller.db, load.view());
+            if executor.node.engine.keeps_resident() {
+                hints::load_keys(&executor.node, command.spec, caller.db, load.view());
+            }
             let (db, located) = (caller.db, Located::default());
             let call = Call { command, named, words: words.view(), db, located };
             let calls = std::iter::once(call);
             let unit =
                 Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits: &limits };
             (executor.run(&unit, On::Worker(why), reply), None)
+        }
+        Work::Together { calls, limits } => {
+            let wrote = together::run(executor, (caller, &client), &calls, &limits, reply);
+            return (Outcome::Replied { wrote }, None, None);
         }
         Work::Exec { mut exec, limits, why, watching } => {
             let mut replies = Vec::new();

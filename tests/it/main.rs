@@ -62,6 +62,8 @@ mod stream;
 mod string;
 mod tables;
 mod tidy;
+#[cfg(feature = "tikv")]
+mod tikv;
 mod tracking;
 mod transaction;
 mod value;
