@@ -55,7 +55,8 @@ apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq) against the 
 
 bench: ## compare with redis-server on this machine; ARGS="--quick", "--help" lists the suites
 	@scripts/deps test
-	@$(CARGO) build --release --locked --bin tarn
+	@$(CARGO) build --release --locked --features tikv --bin tarn
+	@$(CARGO) build --release --locked --quiet -p tikv-double
 	@$(CARGO) run --release --locked --quiet -p tarn-bench -- $(ARGS)
 
 crash: ## kill -9 the server N times (1000) under load and look for every acknowledged write

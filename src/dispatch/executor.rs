@@ -232,17 +232,8 @@ impl Executor {
         let held = node.locks.many(&wanted, Patience::Unlimited);
         let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
         let (wait, behind) = (Wait::Allowed, &mut Behind::default());
-        let mut turn = Turn {
-            node,
-            counters,
-            arena,
-            wait,
-            snapshot: None,
-            behind,
-            locks: None,
-            ahead: None,
-            client: 0,
-        };
+        let mut turn =
+            Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, ahead: None, client: 0 };
         let (value, wrote) = turn.write(env, || true, work)?;
         counters.writes.add(u64::from(wrote));
         drop(held);

@@ -195,12 +195,7 @@ struct Threads {
     sweeping: Sender<()>,
 }
 
-fn start(
-    node: &Arc<Node>,
-    listener: Listener,
-    stop: Sender<()>,
-    seed: u64,
-) -> Result<Threads, ServerError> {
+fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> Result<Threads, ServerError> {
     let config = node.config.current();
     let mut polls = Vec::new();
     let mut boxes = Vec::new();

@@ -77,7 +77,8 @@ fn commands_take_few_requests() {
         assert!(conn.call_all(&gets).iter().all(|reply| *reply == Value::bulk("v")));
     });
     assert!(counts.tikv() + counts.get(Call::Tso) <= 3, "16 GETs: {counts}");
-    let gets: Vec<[&str; 3]> = (0..16).map(|n| ["HGET", "hash", if n % 2 == 0 { "f" } else { "g" }]).collect();
+    let gets: Vec<[&str; 3]> =
+        (0..16).map(|n| ["HGET", "hash", if n % 2 == 0 { "f" } else { "g" }]).collect();
     let counts = requests(&double, |_| {
         assert!(conn.call_all(&gets).iter().all(|reply| !reply.is_nil()));
     });
@@ -89,7 +90,8 @@ fn commands_take_few_requests() {
         conn.call_all(&sets);
     });
     assert!(counts.tikv() <= 3, "16 HSETs of one key: {counts}");
-    let keys: Vec<String> = std::iter::once("DEL".to_owned()).chain((0..100).map(|n| format!("none:{n}"))).collect();
+    let keys: Vec<String> =
+        std::iter::once("DEL".to_owned()).chain((0..100).map(|n| format!("none:{n}"))).collect();
     let counts = requests(&double, |_| assert_eq!(conn.call(&keys), Value::Int(0)));
     assert!(counts.tikv() <= 1, "DEL of 100 keys: {counts}");
 }
@@ -100,14 +102,38 @@ fn a_pipeline_is_answered_in_order_and_sees_its_own_writes() {
     let server = Server::start(options(&double));
     let mut conn = server.conn();
     let lines = [
-        "SET a 1", "GET a", "INCR a", "GET a", "GET b", "RPUSH l x", "RPUSH l y", "LRANGE l 0 -1", "PING", "DEL a l",
-        "EXISTS a l", "LPUSH a 1", "GET a", "TYPE a",
+        "SET a 1",
+        "GET a",
+        "INCR a",
+        "GET a",
+        "GET b",
+        "RPUSH l x",
+        "RPUSH l y",
+        "LRANGE l 0 -1",
+        "PING",
+        "DEL a l",
+        "EXISTS a l",
+        "LPUSH a 1",
+        "GET a",
+        "TYPE a",
     ];
     let commands: Vec<Vec<&str>> = lines.iter().map(|line| line.split(' ').collect()).collect();
     let replies: Vec<String> = conn.call_all(&commands).iter().map(ToString::to_string).collect();
     let expected = [
-        "+OK", "\"1\"", ":2", "\"2\"", "nil", ":1", ":2", "[\"x\" \"y\"]", "+PONG", ":2", ":0", ":1",
-        "-WRONGTYPE Operation against a key holding the wrong kind of value", "+list",
+        "+OK",
+        "\"1\"",
+        ":2",
+        "\"2\"",
+        "nil",
+        ":1",
+        ":2",
+        "[\"x\" \"y\"]",
+        "+PONG",
+        ":2",
+        ":0",
+        ":1",
+        "-WRONGTYPE Operation against a key holding the wrong kind of value",
+        "+list",
     ];
     assert_eq!(replies, expected);
 }

@@ -4,10 +4,12 @@
 //! and the compiler still sees through to the engine's own code.
 
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
+use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 #[cfg(feature = "tikv")]
 use crate::tikv::{TikvEngine, TikvRead, TikvSnapshot, TikvWrite};
-use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
-use crate::{Contended, Engine, Hint, LocalStore, Notify, Position, Result, Savepoint, Space, Stats, Wait, Write};
+use crate::{
+    Contended, Engine, Hint, LocalStore, Notify, Position, Result, Savepoint, Space, Stats, Wait, Write,
+};
 
 /// One of the engines.
 pub enum AnyEngine {

@@ -29,9 +29,10 @@ impl Executor {
             return self.run_script_to_end(unit, replies);
         }
         // Who may have to wait looks under the locks, so that no change comes between the look and the wait.
-        let reads = unit.calls.clone().all(|call| {
-            call.mode() == Mode::Shared && !call.command.spec.flags.has(Flags::BLOCKING)
-        });
+        let reads = unit
+            .calls
+            .clone()
+            .all(|call| call.mode() == Mode::Shared && !call.command.spec.flags.has(Flags::BLOCKING));
         if reads && !unit.caller.tracks && matches!(unit.watching, Watching::No) {
             let mut behind = Behind::default();
             let ran = self.read_remote(unit, replies, &mut behind);

@@ -137,11 +137,13 @@ mod tests {
         assert_eq!(versions.len(), 1, "the one that it has");
         let owned = (1..10).filter(|version| look(&mut kit, "s", *version).is_empty()).count();
         assert_eq!(owned, 2, "its own, and that of its group");
-        let of_stream: Vec<u64> = (1..10).filter(|version| look(&mut kit, "s", *version).is_empty()).collect();
+        let of_stream: Vec<u64> =
+            (1..10).filter(|version| look(&mut kit, "s", *version).is_empty()).collect();
         kit.run("DEL h s");
         let doomed = look(&mut kit, "h", versions[0]);
         assert!(doomed.iter().any(|doomed| doomed.space == DATA), "{doomed:?}");
-        let doomed: Vec<usize> = of_stream.iter().map(|version| look(&mut kit, "s", *version).len()).collect();
+        let doomed: Vec<usize> =
+            of_stream.iter().map(|version| look(&mut kit, "s", *version).len()).collect();
         let one = ELEMENT_SPACES.len();
         assert_eq!(doomed.iter().max(), Some(&(2 * one)), "the group goes with its stream: {doomed:?}");
     }

@@ -34,11 +34,7 @@ pub struct Lease {
 impl Lease {
     /// For data that no other process can reach.
     pub fn not_needed() -> Lease {
-        Lease {
-            started: Instant::now(),
-            until_ms: AtomicU64::new(u64::MAX),
-            is_lost: AtomicBool::new(false),
-        }
+        Lease { started: Instant::now(), until_ms: AtomicU64::new(u64::MAX), is_lost: AtomicBool::new(false) }
     }
 
     /// To be taken.

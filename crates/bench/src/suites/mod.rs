@@ -9,6 +9,7 @@ mod pubsub;
 mod recovery;
 mod sustained;
 mod throughput;
+mod tikv;
 mod workloads;
 
 use crate::Result;
@@ -32,6 +33,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "flushall", run: flushall::run },
     Suite { name: "fields", run: fields::run },
     Suite { name: "pubsub", run: pubsub::run },
+    Suite { name: "tikv", run: tikv::run },
 ];
 
 pub fn chosen(name: &str) -> Result<Vec<&'static Suite>> {

@@ -35,9 +35,9 @@ const SINGLE_REQUESTS: u64 = 24;
 #[derive(Clone, Copy)]
 pub struct Run {
     pub per_second: f64,
-    p50_ms: f64,
+    pub p50_ms: f64,
     pub p99_ms: f64,
-    cpu: Duration,
+    pub cpu: Duration,
 }
 
 /// The runs of one workload at one depth, by server.
@@ -219,7 +219,7 @@ fn elements_of_each(keys: u64, requests: u64) -> u64 {
 }
 
 /// Puts there what the workload needs.
-fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
+pub fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()> {
     let mut client = server.client()?;
     match workload.setup {
         Setup::Nothing => Ok(()),

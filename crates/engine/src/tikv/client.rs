@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
+use tikv_client::transaction::{HeartbeatOption, Mutation};
 use tikv_client::{
     Backoff, BoundRange, CheckLevel, Config, Error as ClientError, Key, ProtoRegionError, RetryOptions,
     Snapshot, Timestamp, TimestampExt as _, Transaction, TransactionClient, TransactionOptions,
 };
-use tikv_client::transaction::{HeartbeatOption, Mutation};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 
-use super::counters::{Counters, Kind};
 use super::Options;
+use super::counters::{Counters, Kind};
 use crate::{Direction, Error, Result};
 
 /// Longest answer that is taken; the library's own limit is below what a few long rows need.

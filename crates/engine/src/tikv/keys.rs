@@ -79,10 +79,7 @@ mod tests {
         assert!(encoded_len(key.len()) <= MAX_ENCODED_KEY_BYTES);
         assert_eq!(keys.strip(&key), longest);
         let refused = keys.row(Space(3), &[&*longest, b"k"].concat());
-        assert!(
-            matches!(&refused, Err(Error::TooLarge(why)) if why.contains("takes 8192")),
-            "{refused:?}"
-        );
+        assert!(matches!(&refused, Err(Error::TooLarge(why)) if why.contains("takes 8192")), "{refused:?}");
     }
 
     #[test]

@@ -31,10 +31,7 @@ fn keys() {
         rows += 1;
         std::ops::ControlFlow::Continue(())
     };
-    engine
-        .begin_read(Wait::Allowed)
-        .scan(PLAIN, range, crate::Direction::Forward, usize::MAX, each)
-        .unwrap();
+    engine.begin_read(Wait::Allowed).scan(PLAIN, range, crate::Direction::Forward, usize::MAX, each).unwrap();
     assert_eq!(rows, 1);
 }
 
