@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test apps bench crash torture diff fmt
+.PHONY: help run test apps bench crash torture diff tikv-test fmt
 
 # Options for the server (run) or the benchmark (bench).
 ARGS ?=
@@ -11,6 +11,10 @@ N ?=
 SEED ?=
 # How long (torture).
 MINUTES ?= 30
+# The engine on TiKV in `make run`; it doubles what has to be compiled. Everything else has it.
+TIKV ?= no
+# A cluster for tikv-test.
+PD ?= 127.0.0.1:2379
 
 CARGO := scripts/cargo
 # CI checks out a fresh clone each time: a target folder outside of it stays warm.
@@ -20,12 +24,12 @@ endif
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## build and start the server on port 6379, data in ./tarn-data; ARGS="--option value"
+run: ## build and start the server on port 6379, data in ./tarn-data; ARGS="--option value", TIKV=yes
 	@scripts/deps build
 	@echo "run: building"
-	@$(CARGO) build --release --bin tarn
+	@$(CARGO) build --release --bin tarn $(if $(filter yes,$(TIKV)),--features tikv)
 	exec "$(TARGET)/release/tarn" --port 6379 --dir ./tarn-data $(ARGS)
 
 test: ## everything that CI checks: format, lints, licences, tests, documentation
@@ -33,15 +37,15 @@ test: ## everything that CI checks: format, lints, licences, tests, documentatio
 	@echo "test: format"
 	@$(CARGO) fmt --all --check
 	@echo "test: lints"
-	@$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@$(CARGO) clippy --workspace --all-targets --features tikv --locked --quiet -- -D warnings
 	@echo "test: licences and sources of the dependencies"
 	@scripts/deny
 	@echo "test: documentation"
-	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
+	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --features tikv --document-private-items --locked --quiet
 	@echo "test: all tests"
-	@$(CARGO) test --workspace --locked
+	@$(CARGO) test --workspace --features tikv --locked
 	@echo "test: real programs"
-	@$(CARGO) build --locked --quiet --bin tarn
+	@$(CARGO) build --locked --quiet --features tikv --bin tarn
 	@scripts/apps "$(TARGET)/debug/tarn"
 
 apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq) against the server
@@ -51,7 +55,8 @@ apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq) against the 
 
 bench: ## compare with redis-server on this machine; ARGS="--quick", "--help" lists the suites
 	@scripts/deps test
-	@$(CARGO) build --release --locked --bin tarn
+	@$(CARGO) build --release --locked --features tikv --bin tarn
+	@$(CARGO) build --release --locked --quiet -p tikv-double
 	@$(CARGO) run --release --locked --quiet -p tarn-bench -- $(ARGS)
 
 crash: ## kill -9 the server N times (1000) under load and look for every acknowledged write
@@ -68,6 +73,11 @@ diff: ## N (1000000) random commands to Tarn and redis-server, replies compared;
 	@scripts/deps test
 	@TARN_DIFF_COMMANDS=$(or $(N),1000000) TARN_DIFF_SEED=$(SEED) \
 	    $(CARGO) test --release --locked --test it -- differential --nocapture
+
+tikv-test: ## the same tests on a real TiKV cluster; PD=host:port, scripts/tikv-playground starts one
+	@scripts/deps test
+	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked -p tarn-engine --lib -- tikv::tests::conformance
+	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked --test it
 
 fmt: ## format the code
 	@cargo fmt --all

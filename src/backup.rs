@@ -27,6 +27,11 @@ pub fn begin(node: &Arc<Node>) -> Result<Save> {
     if node.config.current().engine == EngineKind::Memory {
         return Err(Error::reply("ERR the engine keeps nothing on disk, so there is nothing to save").into());
     }
+    if node.config.current().engine == EngineKind::Tikv {
+        return Err(
+            Error::reply("ERR the data is on the TiKV cluster: its tool BR makes copies of it").into()
+        );
+    }
     if node.saves.running.swap(true, Ordering::AcqRel) {
         return Err(Error::reply("ERR Background save already in progress").into());
     }

@@ -1,6 +1,6 @@
 //! The time. Everything that judges time asks here, so that tests own the time.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Milliseconds and microseconds since 1970: the wall clock as it was at the start, and what has passed since by a clock that
@@ -10,7 +10,7 @@ use std::time::Instant;
 pub struct Clock {
     started: Instant,
     wall_us: u64,
-    floor_us: u64,
+    floor_us: AtomicU64,
     offset_ms: AtomicI64,
 }
 
@@ -29,9 +29,14 @@ impl Clock {
         Clock {
             started: Instant::now(),
             wall_us: since_epoch.as_micros() as u64,
-            floor_us: floor_ms.saturating_mul(1000),
+            floor_us: AtomicU64::new(floor_ms.saturating_mul(1000)),
             offset_ms: AtomicI64::new(0),
         }
+    }
+
+    /// The latest time known became known only now.
+    pub fn raise_floor_ms(&self, floor_ms: u64) {
+        self.floor_us.fetch_max(floor_ms.saturating_mul(1000), Ordering::Relaxed);
     }
 
     pub fn now_us(&self) -> u64 {
@@ -42,7 +47,8 @@ impl Clock {
     /// What is shown so long after the start. Where the wall clock was behind the floor, time goes on from the floor at half its
     /// speed, until the wall clock would have caught up: it does not stand still, and it is not ahead for ever.
     fn after_us(&self, elapsed_us: u64) -> u64 {
-        self.wall_us.saturating_add(elapsed_us).max(self.floor_us.saturating_add(elapsed_us / 2))
+        let floor_us = self.floor_us.load(Ordering::Relaxed);
+        self.wall_us.saturating_add(elapsed_us).max(floor_us.saturating_add(elapsed_us / 2))
     }
 
     pub fn now_ms(&self) -> u64 {
@@ -78,12 +84,12 @@ mod tests {
 
     #[test]
     fn time_goes_on_behind_a_floor_and_is_not_ahead_for_ever() {
-        let clock = Clock { wall_us: 1_000_000, floor_us: 3_000_000, ..Clock::default() };
+        let clock = Clock { wall_us: 1_000_000, floor_us: AtomicU64::new(3_000_000), ..Clock::default() };
         let shown: Vec<u64> =
             [0, 2_000_000, 4_000_000, 10_000_000].iter().map(|after| clock.after_us(*after)).collect();
         // Two seconds behind: after four seconds it is caught up.
         assert_eq!(shown, [3_000_000, 4_000_000, 5_000_000, 11_000_000]);
-        let on_time = Clock { wall_us: 3_000_000, floor_us: 1_000_000, ..Clock::default() };
+        let on_time = Clock { wall_us: 3_000_000, floor_us: AtomicU64::new(1_000_000), ..Clock::default() };
         assert_eq!((on_time.after_us(0), on_time.after_us(5)), (3_000_000, 3_000_005));
     }
 }

@@ -194,6 +194,7 @@ fn engine_words(error: &tarn_engine::Error) -> String {
         E::Full(why) => format!(
             "MISCONF The disk is full: writes are refused until there is room; reads and deletes go on. {why}"
         ),
+        E::TooLarge(why) => format!("ERR {why}"),
         E::Io(why) => format!("MISCONF Errors writing to the log: {why}"),
     }
 }

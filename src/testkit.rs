@@ -193,7 +193,7 @@ impl Kit {
         let limits = self.node.config.current().limits();
         let calls = commands.iter().map(|words| {
             let (command, named) = gate::find(words.view()).expect("a command");
-            let located = Located::new(self.node.keyspace.seed, words.view().get(1).expect("a key"));
+            let located = Located::new(self.node.keyspace.seed(), words.view().get(1).expect("a key"));
             Call { command, named, words: words.view(), db: self.session.db, located }
         });
         let unit = Unit {

@@ -5,7 +5,7 @@ use super::choice::EngineKind;
 use super::value::Value;
 
 pub fn load(config: &Config) -> Value {
-    Value::Bool(config.engine == EngineKind::RocksDb)
+    Value::Bool(config.engine != EngineKind::Memory)
 }
 
 pub fn store(config: &mut Config, value: Value) -> bool {
@@ -19,6 +19,9 @@ pub fn check(config: &Config) -> Result<(), &'static str> {
     match (config.appendonly_wanted, config.engine) {
         (Some(false), EngineKind::RocksDb) => {
             Err("engine rocksdb logs every write; leave out 'appendonly no', or use 'engine memory'")
+        }
+        (Some(false), EngineKind::Tikv) => {
+            Err("engine tikv keeps every write; leave out 'appendonly no', or use 'engine memory'")
         }
         (Some(true), EngineKind::Memory) => Err(
             "engine memory keeps nothing over a restart; leave out 'appendonly yes', or use 'engine rocksdb'",

@@ -42,6 +42,8 @@ choices! {
         #[default] RocksDb = "rocksdb",
         /// Nothing is kept over a restart.
         Memory = "memory",
+        /// Everything is kept on a cluster.
+        Tikv = "tikv",
     }
 
     LogLevel {

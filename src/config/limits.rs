@@ -13,3 +13,7 @@ pub const MAX_HZ: u32 = 500;
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Files that include each other, so that a circle ends in a message.
 pub const MAX_INCLUDE_DEPTH: usize = 16;
+/// A cluster that needs less is not there yet.
+pub const MIN_TIKV_TIMEOUT_MILLIS: i128 = 100;
+/// Locks that a transaction takes on the cluster last for 20 seconds.
+pub const MAX_TIKV_TIMEOUT_MILLIS: i128 = 15_000;

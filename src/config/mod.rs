@@ -95,6 +95,10 @@ config! {
     engine: EngineKind,
     /// Empty for none.
     memory_engine_faults: String,
+    tikv_pd_addresses: Vec<String>,
+    tikv_prefix: String,
+    tikv_timeout_millis: u64,
+    tikv_workers: usize,
     appendfsync: AppendFsync,
     recover_truncate_log: bool,
     dbfilename: String,
@@ -198,6 +202,9 @@ impl Config {
 
     /// Waiting for a disk is most of a worker's time, so there are more of them than cores unless set.
     pub fn worker_thread_count(&self) -> usize {
+        if self.engine == EngineKind::Tikv {
+            return self.tikv_workers;
+        }
         self.worker_threads.set().map_or_else(|| (cores() * 2).clamp(4, 64), |count| count.get() as usize)
     }
 

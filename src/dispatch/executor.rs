@@ -1,12 +1,15 @@
 //! Running a unit: locks, transaction, handler after handler, commit, effects, replies. The same code runs a unit on an I/O
 //! thread and on a worker; what differs is how long it may wait.
 
+mod remote;
+
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-use tarn_engine::{Error as EngineError, Wait};
+use tarn_engine::{Error as EngineError, Read, Wait};
 
+use super::ahead;
 use super::caller::Caller;
 use super::gate;
 use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
@@ -110,6 +113,8 @@ impl Executor {
         let begin = out.len();
         let mut replies = Replies { out, begin, steps: &mut steps };
         let outcome = match on {
+            // It would be refused with its first read.
+            On::IoThread if !self.node.engine.keeps_resident() => Outcome::Move(Why::Cold),
             On::IoThread => self.attempt(unit, unit.single(), Allowed::ON_IO_THREAD, &mut replies),
             On::Worker(why) => self.run_to_end(unit, why, &mut replies),
         };
@@ -172,6 +177,7 @@ impl Executor {
             self.draw();
             let mut replies = Replies { out: &mut reply, begin: 0, steps: &mut steps };
             let outcome = match on {
+                On::IoThread if !node.engine.keeps_resident() => Outcome::Move(Why::Cold),
                 On::IoThread => self.attempt(&unit, unit.single(), Allowed::ON_IO_THREAD, &mut replies),
                 On::Worker(why) => self.run_to_end(&unit, why, &mut replies),
             };
@@ -268,11 +274,13 @@ impl Executor {
     ) -> Result<T> {
         self.draw();
         let Executor { node, counters, arena, random, .. } = self;
+        node.keyspace.ready()?;
         let wanted = LockSet::of(*stripes, Mode::Exclusive);
         let held = node.locks.many(&wanted, Patience::Unlimited);
         let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
         let (wait, behind) = (Wait::Allowed, &mut Behind::default());
-        let mut turn = Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, client: 0 };
+        let mut turn =
+            Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, ahead: None, client: 0 };
         let (value, wrote) = turn.write(env, || true, work)?;
         counters.writes.add(u64::from(wrote));
         drop(held);
@@ -292,6 +300,7 @@ impl Executor {
     ) -> Result<T> {
         self.draw();
         let Executor { node, arena, random, .. } = self;
+        node.keyspace.ready()?;
         arena.clear();
         let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
         work(&mut ReadCx::new(env, Source::Live(node.engine.begin_read(Wait::Allowed)), arena))
@@ -309,6 +318,9 @@ impl Executor {
         why: Why,
         replies: &mut Replies<'_>,
     ) -> Outcome {
+        if !self.node.engine.keeps_resident() {
+            return self.run_remote(unit, replies);
+        }
         // What is cold or contended may turn out to be much work as well: it is run as on an I/O thread first.
         let outcome = match why {
             _ if unit.has_script() => return self.run_script_to_end(unit, replies),
@@ -442,8 +454,19 @@ impl Executor {
             }
         }
         let (wait, locks) = (allowed.wait, Some(Hold { held: &mut held, missing }));
-        let mut turn =
-            Turn { node, counters, arena, wait, snapshot: None, behind, locks, client: unit.caller.client };
+        let is_remote = allowed.wait == Wait::Allowed && !node.engine.keeps_resident();
+        let ahead = |read: &dyn Read| ahead::fetch(node, read, unit, true);
+        let mut turn = Turn {
+            node,
+            counters,
+            arena,
+            wait,
+            snapshot: None,
+            behind,
+            locks,
+            ahead: if is_remote { Some(&ahead) } else { None },
+            client: unit.caller.client,
+        };
         if writes {
             return turn.write_calls(env, unit, single, located, replies).map(Ran::Wrote);
         }
@@ -493,6 +516,7 @@ impl Executor {
             snapshot: Some(&snapshot),
             behind,
             locks: None,
+            ahead: None,
             client: unit.caller.client,
         };
         if reads_sources {
@@ -555,8 +579,17 @@ impl Executor {
             let Ok(env) = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random) else { continue };
             // What fails here is the sweeper's.
             let (wait, behind) = (allowed.wait, &mut Behind::default());
-            let mut turn =
-                Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, client: 0 };
+            let mut turn = Turn {
+                node,
+                counters,
+                arena,
+                wait,
+                snapshot: None,
+                behind,
+                locks: None,
+                ahead: None,
+                client: 0,
+            };
             let reaped = turn.write(env, || true, |cx| reap::reap_met(cx, &key));
             let reaped = reaped.is_ok_and(|(_, dirty)| dirty);
             counters.writes.add(u64::from(reaped));
@@ -667,7 +700,7 @@ impl Node {
         {
             let key = call.words.get(at).unwrap_or(&[]);
             let known = call.located.is(key);
-            let located = if known { call.located } else { Located::new(self.keyspace.seed, key) };
+            let located = if known { call.located } else { Located::new(self.keyspace.seed(), key) };
             let mode = call.mode();
             let held = self.locks.one(stripe_of(located.slot), mode, patience)?;
             return Some(Locked { held, located, writes: mode == Mode::Exclusive });

@@ -108,7 +108,7 @@ impl<'k> Elements<'k> {
 /// does not name the element it wants, small collections too. `keys` are those of one call and of what came behind it.
 pub fn load_keys(node: &Node, spec: &Spec, db: u16, keys: Words<'_>) {
     let Some(db) = node.keyspace.shared.database(db).filter(|_| !keys.is_empty()) else { return };
-    let seed = node.keyspace.seed;
+    let seed = node.keyspace.seed();
     let meta: Vec<_> =
         keys.iter().map(|key| rows::meta(db.physical, slot::of(key), rows::hash48(seed, key), key)).collect();
     let meta: Vec<&[u8]> = meta.iter().map(|row| row.as_slice()).collect();

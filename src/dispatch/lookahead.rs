@@ -85,7 +85,7 @@ impl Lookahead {
                 let Some(found) = Elements::of(db.physical, slot, key, value) else { continue };
                 elements = found;
             }
-            match elements.target(node.keyspace.seed, hint, words) {
+            match elements.target(node.keyspace.seed(), hint, words) {
                 Some(Target::Row(space, row)) => wanted.push(node.engine.hint_row(space, row)),
                 Some(Target::Group(space, group)) => wanted.push(node.engine.hint_group(space, group)),
                 Some(Target::NewRow(space, row)) => {
@@ -98,7 +98,7 @@ impl Lookahead {
     }
 
     fn parse(&mut self, node: &Node, db: u16, bytes: &[u8], limits: &Limits) {
-        let seed = node.keyspace.seed;
+        let seed = node.keyspace.seed();
         let Some(db) = node.keyspace.shared.database(db) else { return };
         let mut start = 0;
         let mut last: (&[u8], Located, bool) = (&[], Located::default(), false);

@@ -1,6 +1,7 @@
 //! From calls to a commit: what a command is, whether it may run, which keys it locks, which rows it will read, and how
 //! a unit of calls becomes one transaction.
 
+mod ahead;
 pub mod args;
 pub mod caller;
 pub mod effects;

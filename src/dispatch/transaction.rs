@@ -1,8 +1,9 @@
 //! The transaction of a unit: handler after handler, commit, effects. Run again from the start where it met a conflict.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tarn_engine::{AnySnapshot, AnyWrite, Error as EngineError, Wait, Write as _};
+use tarn_engine::{AnySnapshot, AnyWrite, Contended, Error as EngineError, Read, Wait, Write as _};
 
 use super::locks::{Held, LockSet};
 use super::script::{self, Scene};
@@ -11,6 +12,7 @@ use super::unit::{Atomic, Call, Calls, Step, Unit, nil};
 use super::watches::{Watch, WatchedKey, Watching, changed_keys};
 use crate::config::Events;
 use crate::error::{Error, Result, Stop};
+use crate::keyspace::garbage::queue;
 use crate::keyspace::{Effect, Effects, Env, Located, ReadCx, Source, Tally, View as _, WriteCx, draws};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
@@ -35,6 +37,8 @@ pub(super) struct Turn<'t, 'n> {
     pub(super) client: u64,
     /// What scripts among the calls may add to.
     pub(super) locks: Option<Hold<'t, 'n>>,
+    /// Fetches the rows that will be read, where they are elsewhere.
+    pub(super) ahead: Option<&'t dyn Fn(&dyn Read)>,
 }
 
 /// The locks of a run.
@@ -200,24 +204,32 @@ impl<'n> Turn<'_, 'n> {
         frees: impl Fn() -> bool,
         mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<(T, bool)> {
-        let mut conflicts = 0;
+        let mut contended = Contended::default();
         let mut is_freeing = false;
         loop {
             self.arena.clear();
-            let mut txn = self.node.engine.begin_write(self.wait);
+            let mut txn = match contended.conflicts {
+                0 => self.node.engine.begin_write(self.wait),
+                _ => self.node.engine.begin_again(self.wait, &contended),
+            };
             if is_freeing {
                 txn.frees();
+            }
+            if let Some(ahead) = self.ahead {
+                ahead(&txn);
             }
             let mut cx = WriteCx::new(env, txn, Some(&self.node.engine), self.snapshot, self.arena);
             let worked = work(&mut cx);
             // Versions are not live before the commit, so they are kept until after it.
-            let (txn, mut effects, _building, tally) = cx.finish();
+            let (mut txn, mut effects, _building, tally) = cx.finish();
             let value = match worked {
                 Ok(value) => Ok(value),
                 Err(Stop::Park(park)) if park.keeps => Err(Stop::Park(park)),
                 // What is built aside commits too.
-                Err(stop) if stop.is_conflict() && conflicts < MAX_CONFLICTS => {
-                    conflicts += 1;
+                Err(stop) if stop.is_conflict() && contended.conflicts < MAX_CONFLICTS => {
+                    // Whatever it holds is given back before it waits.
+                    drop(txn);
+                    after_conflict(self.node, self.counters, &mut contended);
                     continue;
                 }
                 // It will run again.
@@ -228,7 +240,13 @@ impl<'n> Turn<'_, 'n> {
                     return Err(error);
                 }
             };
+            if env.keyspace.queues_garbage {
+                queue::note(&mut txn, effects.dead());
+            }
             let dirty = txn.is_dirty();
+            if contended.conflicts > 0 {
+                contended.note(&txn);
+            }
             let is_asked =
                 dirty && (self.node.watches.any() || self.node.waiters.any() || self.node.tracking.any());
             let changed = if is_asked { changed(self.node, &txn, &effects) } else { Vec::new() };
@@ -249,7 +267,9 @@ impl<'n> Turn<'_, 'n> {
                     finish(self.node, self.counters, env, effects, tally, self.behind);
                     return value.map(|value| (value, dirty));
                 }
-                Err(EngineError::Conflict) if conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(EngineError::Conflict) if contended.conflicts < MAX_CONFLICTS => {
+                    after_conflict(self.node, self.counters, &mut contended);
+                }
                 Err(EngineError::Full(_)) if !is_freeing && frees() => is_freeing = true,
                 Err(error) => {
                     // It may have been made all the same.
@@ -258,6 +278,18 @@ impl<'n> Turn<'_, 'n> {
                 }
             }
         }
+    }
+}
+
+/// Whoever a run collided with is given time to end: longer each time, and not all as long.
+#[cold]
+fn after_conflict(node: &Node, counters: &ThreadCounters, contended: &mut Contended) {
+    contended.conflicts += 1;
+    counters.conflicts.add(1);
+    if node.engine.is_shared() {
+        let most_us = 500_u64 << contended.conflicts.min(7);
+        let random = next_random(u64::from(contended.conflicts) ^ node.clock.now_us());
+        std::thread::sleep(Duration::from_micros(random % most_us));
     }
 }
 
@@ -421,6 +453,8 @@ fn carry_out(node: &Node, events: Events, effects: Effects, behind: &mut Behind)
                     behind.ready.extend(node.waiters.keys_of(db.logical));
                 }
             }
+            // Where it is on record it is not counted.
+            Effect::Dead(_) if node.keyspace.queues_garbage => {}
             Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
             Effect::Tell(_) => told.push(effect),
             // Of a unit that is no WATCH: a run for its reads alone.

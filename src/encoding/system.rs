@@ -20,6 +20,8 @@ mod tag {
     pub const FIELD_INDEX: u8 = b'i';
     pub const DEAD_ROWS: u8 = b'g';
     pub const LIBRARY: u8 = b'l';
+    pub const OWNER: u8 = b'o';
+    pub const GARBAGE: u8 = b'q';
 }
 
 /// What the rows of this build look like. A directory with a larger number is refused.
@@ -78,6 +80,56 @@ impl FieldIndex {
             Some(_) => FieldIndex::Part,
         }
     }
+}
+
+/// -> which process serves the data: [`Owner`]. Only where several could.
+pub fn owner() -> SystemKey {
+    one(tag::OWNER)
+}
+
+/// A process that serves the data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// By the cluster's clock.
+    pub until_ms: u64,
+    pub node: Box<[u8]>,
+}
+
+impl Owner {
+    /// The time, u64, then the name.
+    pub fn encode(&self) -> Vec<u8> {
+        [&self.until_ms.to_be_bytes(), &*self.node].concat()
+    }
+
+    pub fn decode(value: &[u8]) -> Result<Owner, Malformed> {
+        let mut cursor = Cursor(value);
+        Ok(Owner { until_ms: cursor.u64("time of an owner")?, node: cursor.0.into() })
+    }
+}
+
+/// A version of a key that may be garbage, where no compaction finds it: to be looked at.
+pub fn garbage(version: u64, db: u32, slot: u16, key: &[u8]) -> SystemKey {
+    let mut row = one(tag::GARBAGE);
+    row.extend_from_slice(&version.to_be_bytes());
+    row.extend_from_slice(&db.to_be_bytes());
+    row.extend_from_slice(&slot.to_be_bytes());
+    row.extend_from_slice(key);
+    row
+}
+
+/// First and past-the-last key of the rows that name versions which may be garbage.
+pub fn all_garbage() -> (SystemKey, SystemKey) {
+    (one(tag::GARBAGE), one(tag::GARBAGE + 1))
+}
+
+/// Version, database, slot and key.
+pub fn read_garbage(row: &[u8]) -> Result<(u64, u32, u16, &[u8]), Malformed> {
+    let mut cursor = Cursor(row);
+    cursor.u8("tag of garbage")?;
+    let version = cursor.u64("version of garbage")?;
+    let db = cursor.u32("db of garbage")?;
+    let slot = cursor.u16("slot of garbage")?;
+    Ok((version, db, slot, cursor.0))
 }
 
 /// The name of a library of functions -> its code.
@@ -210,7 +262,7 @@ pub fn read_u64(value: &[u8]) -> Result<u64, Malformed> {
 pub fn group_len(row: &[u8]) -> usize {
     match row.first() {
         Some(&tag::KEY_COUNT) => row.len().min(5),
-        Some(&(tag::DROPPED | tag::DATABASE | tag::DEAD_ROWS)) => 1,
+        Some(&(tag::DROPPED | tag::DATABASE | tag::DEAD_ROWS | tag::GARBAGE)) => 1,
         _ => row.len(),
     }
 }
@@ -237,6 +289,12 @@ mod tests {
         assert_eq!(read_database(&database(15)), Ok(15));
         assert_eq!(read_physical(&7u64.to_be_bytes()), Ok(7));
         assert!(read_physical(&u64::MAX.to_be_bytes()).is_err());
+        assert_eq!(garbage(258, 2, 3, b"key")[..], *b"q\0\0\0\0\0\0\x01\x02\0\0\0\x02\0\x03key");
+        assert_eq!(read_garbage(&garbage(258, 2, 3, b"key")), Ok((258, 2, 3, &b"key"[..])));
+        let owner = Owner { until_ms: 258, node: b"node"[..].into() };
+        assert_eq!(owner.encode(), *b"\0\0\0\0\0\0\x01\x02node");
+        assert_eq!(Owner::decode(&owner.encode()), Ok(owner));
+        assert!(Owner::decode(b"short").is_err());
         let (start, end) = all_databases();
         assert!(start < database(0) && database(u16::MAX) < end);
     }

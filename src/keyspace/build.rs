@@ -13,6 +13,7 @@ use std::time::Duration;
 use tarn_engine::{AnyEngine, AnyWrite, Space, Wait, Write as _};
 
 use super::context::{Env, Place, WriteCx};
+use super::garbage::queue;
 use crate::error::{Result, Stop, Why};
 
 /// Bytes of rows that are committed at a time.
@@ -33,6 +34,8 @@ pub struct Builder<'a> {
     bytes: usize,
     /// Rows are committed apart from the command's own.
     apart: bool,
+    /// It is on record that the version is being built.
+    is_noted: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -59,7 +62,12 @@ impl<'a> Builder<'a> {
         }
         // Where the handler runs for its reads alone nothing may be committed.
         let Some(engine) = cx.engine else { return Ok(()) };
-        self.batch.get_or_insert_with(|| engine.begin_write(Wait::Allowed)).put(space, row, value);
+        let is_noted = std::mem::replace(&mut self.is_noted, true);
+        let batch = self.batch.get_or_insert_with(|| engine.begin_write(Wait::Allowed));
+        if cx.env.keyspace.queues_garbage && !is_noted {
+            queue::note_built(batch, row);
+        }
+        batch.put(space, row, value);
         if self.bytes >= BATCH_BYTES { self.commit(engine) } else { Ok(()) }
     }
 

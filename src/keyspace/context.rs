@@ -150,7 +150,7 @@ impl Env<'_> {
 
     /// The key's place in the metadata of its slot, known in the same cases.
     pub fn hash48_of(&self, key: &[u8]) -> u64 {
-        if self.located.is(key) { self.located.hash48 } else { rows::hash48(self.keyspace.seed, key) }
+        if self.located.is(key) { self.located.hash48 } else { rows::hash48(self.keyspace.seed(), key) }
     }
 
     pub fn database(&self, logical: i64) -> Option<Db> {

@@ -39,6 +39,14 @@ impl Effects {
         self.list.iter().any(|effect| matches!(effect, Effect::Tell(_)))
     }
 
+    /// What has ended.
+    pub fn dead(&self) -> impl Iterator<Item = &Dead> {
+        self.list.iter().filter_map(|effect| match effect {
+            Effect::Dead(dead) => Some(dead),
+            _ => None,
+        })
+    }
+
     /// The number that this database has, as far as the transaction has changed it.
     pub fn renumbered(&self, logical: u16) -> Option<Db> {
         self.renumbers().rev().find(|db| db.logical == logical)

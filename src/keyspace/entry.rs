@@ -316,7 +316,7 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
             Body::Inline => None,
             Body::Rows { version, .. } => Some(version),
         };
-        cx.effects.list.extend(Dead::of(entry, stored, next_version).map(Effect::Dead));
+        cx.effects.list.extend(Dead::of(&cx.env, entry, stored, next_version).map(Effect::Dead));
     }
     let before_ms = entry.stored_expiry();
     let expiring = i64::from(header.expire_at_ms != 0) - i64::from(before_ms != 0);
@@ -347,7 +347,7 @@ pub fn remove(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
 pub fn take_away(cx: &mut WriteCx<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(stored) = &entry.stored else { return Ok(()) };
     cx.delete(META, &entry.row());
-    cx.effects.list.extend(Dead::of(entry, stored, None).map(Effect::Dead));
+    cx.effects.list.extend(Dead::of(&cx.env, entry, stored, None).map(Effect::Dead));
     shared::count(cx, entry.db, entry.slot, -1, -i64::from(stored.header.expire_at_ms != 0))?;
     if entry.has_lapsed() {
         cx.tally().expired += 1;

@@ -137,7 +137,7 @@ struct Live {
 
 /// The version of the element's key, None where it has none (it is absent, or its value is in the metadata).
 fn live_version(probe: &dyn Probe, keyspace: &Keyspace, element: &ElementRow<'_>) -> Option<Option<Live>> {
-    let row = rows::meta(element.db, element.slot, rows::hash48(keyspace.seed, element.key), element.key);
+    let row = rows::meta(element.db, element.slot, rows::hash48(keyspace.seed(), element.key), element.key);
     let version = read(probe, META, &row, |value| Header::decode(value).ok())?;
     Some(version.and_then(|(header, _)| match header.body {
         Body::Rows { version, .. } => Some(Live { version, owns_versions: header.kind.info().owns_versions }),

@@ -4,6 +4,7 @@
 //! ([`DeadRows`]): to remember each would cost more than their space. Where they have become too much, the range is compacted
 //! ([`share`]), and compaction drops dead rows wherever it comes by.
 
+pub mod queue;
 mod rows;
 pub mod share;
 
@@ -13,6 +14,7 @@ use parking_lot::Mutex;
 use tarn_engine::Space;
 
 pub use self::rows::DeadRows;
+use super::context::Env;
 use super::drop::Doomed;
 use super::entry::{Entry, Meta};
 use super::kind::{Elements, Per, Rows};
@@ -35,32 +37,35 @@ pub struct Dead {
     slot: u16,
     rows: &'static [Rows],
     size: u64,
-    /// The key and its version, where it is worth a range.
-    big: Option<(Box<[u8]>, u64)>,
+    /// Worth a range.
+    is_big: bool,
+    /// The key and its version, where it is big or nothing else would find it.
+    named: Option<(Box<[u8]>, u64)>,
 }
 
 impl Dead {
     /// What ends when the key's metadata goes, or becomes that of another version; None where it has no rows.
-    pub fn of(entry: &Entry<'_>, stored: &Meta, next_version: Option<u64>) -> Option<Dead> {
+    pub fn of(env: &Env<'_>, entry: &Entry<'_>, stored: &Meta, next_version: Option<u64>) -> Option<Dead> {
         let Body::Rows { version, size } = stored.header.body else { return None };
         if next_version == Some(version) {
             return None;
         }
         let info = stored.header.kind.info();
         let is_big = info.elements != Elements::Bytes && size >= BIG_ELEMENTS;
-        let big = is_big.then(|| (entry.key.into(), version));
-        Some(Dead { db: entry.db.physical, slot: entry.slot, rows: info.rows, size, big })
+        let named = (is_big || env.keyspace.queues_garbage).then(|| (entry.key.into(), version));
+        Some(Dead { db: entry.db.physical, slot: entry.slot, rows: info.rows, size, is_big, named })
     }
 
     /// A version that a live key owned, with so many rows.
-    pub fn of_owned(entry: &Entry<'_>, version: u64, rows: u64) -> Dead {
-        let big = (rows >= BIG_ELEMENTS).then(|| (entry.key.into(), version));
-        Dead { db: entry.db.physical, slot: entry.slot, rows: OWNED_ROWS, size: rows, big }
+    pub fn of_owned(env: &Env<'_>, entry: &Entry<'_>, version: u64, rows: u64) -> Dead {
+        let is_big = rows >= BIG_ELEMENTS;
+        let named = (is_big || env.keyspace.queues_garbage).then(|| (entry.key.into(), version));
+        Dead { db: entry.db.physical, slot: entry.slot, rows: OWNED_ROWS, size: rows, is_big, named }
     }
 
     /// The rows of a big one. Nobody reads or writes them any more, but for snapshots.
     pub fn ranges(&self) -> impl Iterator<Item = Doomed> {
-        let range = self.big.as_ref().map(|(key, version)| {
+        let range = self.named.as_ref().map(|(key, version)| {
             let start = collection(self.db, self.slot, key, *version);
             let end = collection_end(&start);
             (start, end)
@@ -85,14 +90,9 @@ pub struct Garbage {
 }
 
 impl Garbage {
-    /// With what was counted before.
-    pub fn new(rows: DeadRows) -> Garbage {
-        Garbage { rows, ..Garbage::default() }
-    }
-
     pub fn add(&self, dead: impl IntoIterator<Item = Dead>) {
         for dead in dead {
-            if dead.big.is_some() {
+            if dead.is_big {
                 let mut waiting = self.waiting.lock();
                 if waiting.len() < MAX_WAITING {
                     waiting.push(dead);
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(kit.run("DEL big"), ":1");
         let dead = kit.node.keyspace.garbage.take();
         assert_eq!(dead.len(), 1);
-        assert_eq!(dead[0].big.as_ref().map(|(key, _)| &**key), Some(&b"big"[..]));
+        assert_eq!(dead[0].named.as_ref().map(|(key, _)| &**key), Some(&b"big"[..]));
         assert_eq!(dead[0].ranges().map(|doomed| doomed.space).collect::<Vec<_>>(), [DATA, FIELD_EXPIRE]);
         assert_eq!(kit.node.keyspace.garbage.take(), []);
     }
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn what_waits_is_bounded() {
         let garbage = Garbage::default();
-        let big = Some((Box::from(&b"k"[..]), 3));
+        let named = Some((Box::from(&b"k"[..]), 3));
         let rows = Kind::Hash.info().rows;
-        let dead = Dead { db: 1, slot: 2, rows, size: BIG_ELEMENTS, big };
+        let dead = Dead { db: 1, slot: 2, rows, size: BIG_ELEMENTS, is_big: true, named };
         garbage.add(vec![dead.clone(); MAX_WAITING + 1]);
         garbage.add([dead]);
         assert_eq!(garbage.take().len(), MAX_WAITING);

@@ -20,7 +20,13 @@ pub mod scan;
 pub mod shared;
 pub mod start;
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tarn_engine::AnyEngine;
+
 use crate::encoding::slot::SLOTS;
+use crate::encoding::system::FieldIndex;
+use crate::error::Result;
 
 pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws, sourced};
 pub use effects::{Effect, Effects};
@@ -47,8 +53,67 @@ pub fn first_slot(stripe: u16) -> u16 {
 #[derive(Debug)]
 pub struct Keyspace {
     /// Seed of hash48 and hash64, made once per data directory.
-    pub seed: u64,
+    seed: AtomicU64,
+    /// What is on record is known.
+    is_open: AtomicBool,
+    /// No compaction drops what is dead: whoever makes garbage says so in a row.
+    pub queues_garbage: bool,
     pub shared: Shared,
     pub garbage: Garbage,
     pub parts: ExpiringParts,
+}
+
+impl Keyspace {
+    /// Of an engine that has not been read yet. `types` are those whose parts expire.
+    pub fn waiting(engine: &AnyEngine, types: &'static [parts::Parts], databases: u16) -> Keyspace {
+        let lease = match engine.is_shared() {
+            true => shared::lease::Lease::wanted(),
+            false => shared::lease::Lease::not_needed(),
+        };
+        Keyspace {
+            seed: AtomicU64::new(0),
+            is_open: AtomicBool::new(false),
+            queues_garbage: !engine.has_filter(),
+            shared: Shared::waiting(databases, lease),
+            garbage: Garbage::default(),
+            parts: ExpiringParts::new(types, usize::from(databases), FieldIndex::Whole),
+        }
+    }
+
+    #[cfg(test)]
+    pub fn with_seed(seed: u64, shared: Shared) -> Keyspace {
+        Keyspace {
+            seed: AtomicU64::new(seed),
+            is_open: AtomicBool::new(true),
+            queues_garbage: false,
+            shared,
+            garbage: Garbage::default(),
+            parts: ExpiringParts::new(&[], 1, FieldIndex::Whole),
+        }
+    }
+
+    #[inline]
+    pub fn seed(&self) -> u64 {
+        self.seed.load(Ordering::Relaxed)
+    }
+
+    /// Refused while nothing can be served: what is on record is not known yet, or another process may serve it.
+    #[inline]
+    pub fn ready(&self) -> Result<()> {
+        if self.is_open() && self.shared.lease.is_held() { Ok(()) } else { self.not_ready() }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    #[cold]
+    fn not_ready(&self) -> Result<()> {
+        let why = match (self.is_open(), self.shared.lease.is_lost()) {
+            (_, true) => "another node serves this data by now",
+            (false, false) => "the cluster has not been reached yet",
+            (true, false) => "the cluster was out of reach for too long",
+        };
+        Err(tarn_engine::Error::Unavailable(why.to_owned()).into())
+    }
 }

@@ -1,13 +1,16 @@
 //! What happens once, before the first command: the rows that describe the database are read, or written for the
 //! first time.
 
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
 use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
 
 use super::Keyspace;
-use super::garbage::{DeadRows, Garbage};
+use super::garbage::DeadRows;
 use super::local;
-use super::parts::{ExpiringParts, Parts};
-use super::shared::Shared;
+use super::parts::Parts;
+use super::shared::lease;
 use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
@@ -22,21 +25,25 @@ pub fn open(
     databases: u16,
     fresh_seed: u64,
 ) -> Result<(Keyspace, u64)> {
+    let keyspace = Keyspace::waiting(engine, types, databases);
+    let floor_ms = complete(&keyspace, engine, fresh_seed, "")?;
+    Ok((keyspace, floor_ms))
+}
+
+/// Reads what is on record into a keyspace that waits for it, and takes the lease of the data for this node. Returns the floor of
+/// the clock in milliseconds.
+pub fn complete(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64, node: &str) -> Result<u64> {
     let mut conflicts = 0;
     loop {
-        match open_once(engine, types, databases, fresh_seed) {
+        match complete_once(keyspace, engine, fresh_seed, node) {
             Err(stop) if stop.is_conflict() && conflicts < MAX_CONFLICTS => conflicts += 1,
             opened => return opened,
         }
     }
 }
 
-fn open_once(
-    engine: &AnyEngine,
-    types: &'static [Parts],
-    databases: u16,
-    fresh_seed: u64,
-) -> Result<(Keyspace, u64)> {
+fn complete_once(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64, node: &str) -> Result<u64> {
+    let began = Instant::now();
     let mut txn = engine.begin_write(Wait::Allowed);
     let number = |key: &[u8]| -> Result<Option<u64>> {
         let mut value = Vec::new();
@@ -54,7 +61,8 @@ fn open_once(
     let floor_ms = number(&system::clock())?.unwrap_or(0);
     let field_index = FieldIndex::of(number(&system::field_index())?);
     let dead_rows = DeadRows::load(&txn)?;
-    let shared = Shared::open(&mut txn, databases)?;
+    lease::take(engine, &mut txn, node)?;
+    let record = keyspace.shared.read(&mut txn)?;
     let seed = seed.unwrap_or(fresh_seed);
     txn.put(SYSTEM, &system::format(), &[&system::FORMAT_VERSION.to_be_bytes()]);
     txn.put(SYSTEM, &system::hash_seed(), &[&seed.to_be_bytes()]);
@@ -63,13 +71,16 @@ fn open_once(
     txn.commit()?;
     engine.flush()?;
     local::sync(engine)?;
-    let keyspace = Keyspace {
-        garbage: Garbage::new(dead_rows),
-        parts: ExpiringParts::new(types, usize::from(databases), field_index),
-        seed,
-        shared,
-    };
-    Ok((keyspace, floor_ms))
+    keyspace.seed.store(seed, Ordering::Relaxed);
+    keyspace.garbage.rows.set(dead_rows);
+    keyspace.parts.set_index(field_index);
+    keyspace.parts.set_sorts(field_index == FieldIndex::Whole);
+    keyspace.shared.opened(record);
+    if engine.is_shared() {
+        keyspace.shared.lease.held_since(began);
+    }
+    keyspace.is_open.store(true, Ordering::Release);
+    Ok(floor_ms)
 }
 
 #[cfg(test)]
@@ -88,6 +99,6 @@ mod tests {
         let engine = AnyEngine::Memory(memory);
         let (first, _) = open(&engine, &[], 16, 7).unwrap();
         let (second, _) = open(&engine, &[], 16, 8).unwrap();
-        assert_eq!((first.seed, second.seed), (7, 7), "what the first start has written counts");
+        assert_eq!((first.seed(), second.seed()), (7, 7), "what the first start has written counts");
     }
 }

@@ -81,6 +81,8 @@ pub struct ThreadCounters {
     pub rejected_connections: Counter,
     pub offloaded: Counter,
     pub writes: Counter,
+    /// Runs that began again because another transaction won.
+    pub conflicts: Counter,
     pub error_replies: Counter,
     /// What the buffers of its clients hold now.
     pub client_bytes: AtomicU64,
@@ -211,6 +213,7 @@ impl Metrics {
                 &t.rejected_connections,
                 &t.offloaded,
                 &t.writes,
+                &t.conflicts,
                 &t.error_replies,
             ] {
                 counter.reset();

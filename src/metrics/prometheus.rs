@@ -25,6 +25,7 @@ pub fn text(node: &Arc<Node>) -> Result<String> {
     about_traffic(node, &mut page);
     about_commands(node, &mut page);
     about_engine(node, &mut page);
+    about_cluster(node, &mut page);
     let counts = key_counts(node)?;
     page.family("tarn_db_keys", Kind::Gauge, "Keys per database.");
     for (db, counts) in &counts {
@@ -35,6 +36,33 @@ pub fn text(node: &Arc<Node>) -> Result<String> {
         page.labelled("tarn_db_keys_expiring", &[("db", &db.to_string())], counts.expiring);
     }
     Ok(page.0)
+}
+
+/// The traffic with the cluster, where the data is on one.
+fn about_cluster(node: &Node, page: &mut Page) {
+    let Some(stats) = node.engine.stats().remote else { return };
+    page.gauge("tarn_tikv_up", "Whether the cluster answers.", u8::from(stats.trouble.is_none()));
+    let held = u8::from(node.keyspace.ready().is_ok());
+    page.gauge("tarn_tikv_lease_held", "Whether this node serves the data.", held);
+    for (name, help, value) in [
+        ("tarn_tikv_commits_total", "Transactions that were committed.", stats.commits),
+        ("tarn_tikv_conflicts_total", "Commits that another transaction won.", stats.conflicts),
+        ("tarn_tikv_unknown_outcomes_total", "Commits of which nobody knows.", stats.unknown_outcomes),
+        ("tarn_tikv_retries_total", "Commits that were sent again.", stats.retries),
+        ("tarn_tikv_region_errors_total", "Answers that rows have moved.", stats.region_errors),
+        ("tarn_tikv_lock_waits_total", "Requests that met a lock for too long.", stats.lock_waits),
+        ("tarn_tikv_transport_errors_total", "Requests that were lost.", stats.transport_errors),
+    ] {
+        page.counter(name, help, value);
+    }
+    page.family("tarn_tikv_calls_total", Kind::Counter, "Requests to the cluster, by kind.");
+    for call in &stats.calls {
+        page.labelled("tarn_tikv_calls_total", &[("kind", call.name)], call.count);
+    }
+    page.family("tarn_tikv_call_seconds_total", Kind::Counter, "Time that these took together.");
+    for call in &stats.calls {
+        page.labelled("tarn_tikv_call_seconds_total", &[("kind", call.name)], call.nanos as f64 / 1e9);
+    }
 }
 
 fn about_server(node: &Node, page: &mut Page) {

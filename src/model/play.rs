@@ -163,7 +163,7 @@ impl Play {
     fn engine(&self) -> &MemoryEngine {
         match &self.kit.node.engine {
             AnyEngine::Memory(engine) => engine,
-            AnyEngine::RocksDb(_) => panic!("the engine in memory"),
+            _ => panic!("the engine in memory"),
         }
     }
 

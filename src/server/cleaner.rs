@@ -13,6 +13,7 @@ use crate::dispatch::locks::StripeSet;
 use crate::encoding::META;
 use crate::encoding::rows::EXPIRE_BUCKETS;
 use crate::error::Result;
+use crate::keyspace::garbage::queue;
 use crate::keyspace::garbage::share::{Cell, cells};
 use crate::keyspace::kind::ELEMENT_SPACES;
 use crate::keyspace::shared::Duty;
@@ -29,6 +30,8 @@ const LOOK_TURNS: u32 = 30;
 const NOTE_TURNS: u32 = 60;
 /// Turns that are left out after a compaction that found little of what it looked for (a snapshot holds it), at most.
 const LONGEST_WAIT: u32 = 64;
+/// Versions that may be garbage, looked at in one turn.
+const SUSPECTS: usize = 256;
 
 /// Runs until `stop` is closed.
 pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
@@ -38,11 +41,16 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
         match stop.recv_timeout(TURN) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-                collector.note(&mut executor, 0);
+                if node.keyspace.ready().is_ok() {
+                    collector.note(&mut executor, 0);
+                }
                 return;
             }
         }
         failpoint::reach("cleaner");
+        if node.keyspace.ready().is_err() {
+            continue;
+        }
         let shared = &node.keyspace.shared;
         if shared.owns(Duty::Dropped)
             && let Err(error) = clean(&mut executor, stop)
@@ -54,6 +62,12 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
         }
         if let Err(error) = bury(&mut executor, stop) {
             tracing::warn!(%error, "a dead collection is left to compaction");
+        }
+        if node.keyspace.queues_garbage {
+            if let Err(error) = empty_queue(&mut executor, stop) {
+                tracing::warn!(%error, "a dead collection is left for later");
+            }
+            continue;
         }
         if let Err(error) = collector.turn(node, stop) {
             tracing::warn!(%error, "garbage is left where it is");
@@ -171,6 +185,24 @@ fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
                 remove(executor, &doomed)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Removes what is dead among the versions that were named as garbage, the oldest first.
+fn empty_queue(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
+    let below = executor.node.keyspace.shared.low_watermark();
+    for suspect in executor.look(0, |cx| queue::oldest(cx, below, SUSPECTS))? {
+        for doomed in executor.look(0, |cx| suspect.doomed(cx, below))? {
+            if ends(&executor.node, Duty::Garbage, stop) {
+                return Ok(());
+            }
+            remove(executor, &doomed)?;
+        }
+        executor.transact(&StripeSet::default(), 0, |cx| {
+            suspect.finish(cx);
+            Ok(())
+        })?;
     }
     Ok(())
 }

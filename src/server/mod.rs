@@ -16,11 +16,13 @@ mod handshake;
 mod io_thread;
 mod listener;
 mod mailbox;
+mod opening;
 mod permission;
 mod pipeline;
 mod subscriptions;
 mod sweeper;
 mod throttle;
+mod together;
 mod transport;
 mod waiting;
 mod workers;
@@ -43,8 +45,8 @@ use crate::dispatch::session::open_libraries;
 use crate::encoding::SPACES;
 use crate::error::Error;
 use crate::fatal;
-use crate::keyspace;
 use crate::keyspace::filter::Garbage;
+use crate::keyspace::{self, Keyspace};
 use crate::metrics;
 use crate::node::{Node, Stop};
 use handshake::Handshakes;
@@ -73,42 +75,49 @@ pub fn run(mut config: Config) -> Result<(), ServerError> {
     let certificates = crate::tls::open(&config).map_err(ServerError::Tls)?;
     // The port first: a second server on it must not touch the data.
     let listener = Listener::open(&config)?;
-    let node = Arc::new(open_node(config)?);
+    let seed = random_u64()?;
+    let node = Arc::new(open_node(config, seed)?);
     node.acl.open(&node.config.current()).map_err(ServerError::Users)?;
-    open_libraries(&node).map_err(|stop| {
-        let dir = node.config.current().dir.display().to_string();
-        ServerError::Open { dir, reason: stop.to_string() }
-    })?;
+    if node.engine.is_shared() {
+        opening::wait(&node, seed);
+    } else {
+        open_libraries(&node).map_err(|stop| {
+            let dir = node.config.current().dir.display().to_string();
+            ServerError::Open { dir, reason: stop.to_string() }
+        })?;
+    }
     node.tls.begin(certificates);
     follow_config(&node);
     let exporter = metrics::http::start(&node)?;
     let (stop, stopped) = bounded(1);
-    let threads = start(&node, listener, stop)?;
+    let threads = start(&node, listener, stop, seed)?;
     let config = node.config.current();
     tracing::info!(port = config.port, tls_port = config.tls_port, "ready to accept connections");
     let reason = wait(&node, &stopped);
     tracing::info!(?reason, "stopping");
     threads.end();
     exporter.stop();
+    opening::end(&node);
     node.engine.close().map_err(ServerError::Close)?;
     tracing::info!("everything is on disk, bye");
     Ok(())
 }
 
-fn open_node(config: Config) -> Result<Node, ServerError> {
+fn open_node(config: Config, seed: u64) -> Result<Node, ServerError> {
     let dir = config.dir.display().to_string();
     let failed = |reason: String| ServerError::Open { dir: dir.clone(), reason };
     let databases = config.databases as u16;
     let garbage = Arc::new(Garbage::default());
     let engine = open_engine(&config, &garbage).map_err(|error| failed(error.to_string()))?;
-    let seed = random_u64()?;
-    let (keyspace, floor_ms) =
-        keyspace::start::open(&engine, crate::types::PARTS, databases, seed).map_err(|stop| {
-            match stop.into_error() {
-                Error::Reply(words) => failed(words.into_owned()),
-                other => failed(other.to_string()),
-            }
-        })?;
+    let opened = match engine.is_shared() {
+        // The cluster may be away.
+        true => Ok((Keyspace::waiting(&engine, crate::types::PARTS, databases), 0)),
+        false => keyspace::start::open(&engine, crate::types::PARTS, databases, seed),
+    };
+    let (keyspace, floor_ms) = opened.map_err(|stop| match stop.into_error() {
+        Error::Reply(words) => failed(words.into_owned()),
+        other => failed(other.to_string()),
+    })?;
     let keyspace = Arc::new(keyspace);
     garbage.begin(Arc::clone(&keyspace));
     let run_id = run_id()?;
@@ -126,6 +135,9 @@ fn open_engine(config: &Config, garbage: &Arc<Garbage>) -> tarn_engine::Result<A
         }
         return Ok(AnyEngine::Memory(engine));
     }
+    if config.engine == EngineKind::Tikv {
+        return open_tikv(config);
+    }
     RocksEngine::open(OpenOptions {
         dir: config.dir.clone(),
         spaces: SPACES,
@@ -135,6 +147,24 @@ fn open_engine(config: &Config, garbage: &Arc<Garbage>) -> tarn_engine::Result<A
         truncate_damaged_log: config.recover_truncate_log,
     })
     .map(AnyEngine::RocksDb)
+}
+
+#[cfg(feature = "tikv")]
+fn open_tikv(config: &Config) -> tarn_engine::Result<AnyEngine> {
+    use tarn_engine::tikv::{Options, TikvEngine};
+    TikvEngine::open(&Options {
+        pd_addresses: config.tikv_pd_addresses.clone(),
+        prefix: config.tikv_prefix.clone(),
+        timeout: std::time::Duration::from_millis(config.tikv_timeout_millis),
+    })
+    .map(AnyEngine::Tikv)
+}
+
+#[cfg(not(feature = "tikv"))]
+fn open_tikv(_: &Config) -> tarn_engine::Result<AnyEngine> {
+    let words = "this server was built without engine tikv; build it with the cargo feature 'tikv', as in \
+                 `make run TIKV=yes`";
+    Err(tarn_engine::Error::Unavailable(words.to_owned()))
 }
 
 fn durability(appendfsync: AppendFsync) -> Durability {
@@ -177,10 +207,11 @@ struct Threads {
     workers: Vec<JoinHandle<()>>,
     sweeper: JoinHandle<()>,
     cleaner: JoinHandle<()>,
+    opener: Option<JoinHandle<()>>,
     sweeping: Sender<()>,
 }
 
-fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threads, ServerError> {
+fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> Result<Threads, ServerError> {
     let config = node.config.current();
     let mut polls = Vec::new();
     let mut boxes = Vec::new();
@@ -228,6 +259,11 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     let (sweeping, sweep_until) = bounded(0);
     let sweeping_node = Arc::clone(node);
     let (cleaning_node, clean_until) = (Arc::clone(node), sweep_until.clone());
+    let (opening_node, open_until) = (Arc::clone(node), sweep_until.clone());
+    let opener = match node.engine.is_shared() {
+        true => Some(spawn("opener".to_owned(), move || opening::run(&opening_node, seed, &open_until))?),
+        false => None,
+    };
     let sweeper = spawn("sweeper".to_owned(), move || sweeper::run(sweeping_node, &sweep_until))?;
     let cleaner = spawn("cleaner".to_owned(), move || cleaner::run(&cleaning_node, &clean_until))?;
     Ok(Threads {
@@ -240,6 +276,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
         workers: worker_threads,
         sweeper,
         cleaner,
+        opener,
         sweeping,
     })
 }
@@ -258,6 +295,7 @@ impl Threads {
         drop(self.sweeping);
         join(self.sweeper);
         join(self.cleaner);
+        self.opener.into_iter().for_each(join);
         for mailbox in &self.mailboxes.threads {
             mailbox.send(Message::Stop);
         }

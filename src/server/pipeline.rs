@@ -288,6 +288,14 @@ impl IoThread {
                 index += 1;
                 continue;
             };
+            if !self.node.engine.keeps_resident() {
+                let ran = self.submit_together(connection, place, &lookahead, (index, bytes));
+                if ran > 0 {
+                    *used = begin + lookahead.end(index + ran - 1);
+                    flow = Flow::Stop;
+                    break;
+                }
+            }
             let batch = lookahead.batch_from(index);
             let ran = if batch.len() > 1 && may_batch(connection, &self.node) {
                 let db = connection.session.db;
@@ -681,7 +689,7 @@ impl IoThread {
 
 /// Whether calls of this connection may be in one unit: messages come between the replies of a subscriber, and CLIENT REPLY
 /// takes single ones away.
-fn may_batch(connection: &Connection, node: &Node) -> bool {
+pub(super) fn may_batch(connection: &Connection, node: &Node) -> bool {
     let session = &connection.session;
     // Who waits for a key is served between two pushes.
     let waited = node.waiters.any();

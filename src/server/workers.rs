@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use tarn_resp::OwnedArgs;
 
 use super::mailbox::{ConnectionId, Mailboxes, Message};
+use super::together;
 use crate::clients::Client;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::executor::{Executor, On, write_error};
@@ -22,6 +23,9 @@ use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
 use crate::node::Node;
+
+/// Threads for jobs where the others wait for a cluster.
+const JOB_THREADS: usize = 2;
 
 /// A command that left its I/O thread.
 pub struct Task {
@@ -42,6 +46,11 @@ pub enum Work {
         /// Its key and those of the commands behind it, to be read into memory together.
         load: OwnedArgs,
         watching: Watching,
+    },
+    /// Commands that came together, each by itself.
+    Together {
+        calls: Vec<Queued>,
+        limits: Limits,
     },
     /// What was queued for EXEC.
     Exec {
@@ -68,24 +77,30 @@ enum Order {
 pub struct Workers {
     queue: Sender<Order>,
     network: Sender<Order>,
+    /// For what asks nothing of the keyspace, where those who do may all be waiting.
+    jobs: Sender<Order>,
 }
 
 impl Workers {
     pub fn submit(&self, task: Task) {
-        let queue = if matches!(task.work, Work::Network(_)) { &self.network } else { &self.queue };
-        Workers::send(queue, Order::Task(Box::new(task)));
+        let queue = match task.work {
+            Work::Network(_) => &self.network,
+            Work::Job(_) => &self.jobs,
+            _ => &self.queue,
+        };
+        send(queue, Order::Task(Box::new(task)));
     }
 
     /// Has the command of a client that waits run.
     pub fn serve(&self, waiter: Arc<Waiter>, why: Why) {
-        Workers::send(&self.queue, Order::Serve(waiter, why));
+        send(&self.queue, Order::Serve(waiter, why));
     }
+}
 
-    fn send(queue: &Sender<Order>, order: Order) {
-        // The receivers live as long as the process takes commands.
-        if queue.send(order).is_err() {
-            tracing::warn!("a command came after the workers had ended");
-        }
+fn send(queue: &Sender<Order>, order: Order) {
+    // The receivers live as long as the process takes commands.
+    if queue.send(order).is_err() {
+        tracing::warn!("a command came after the workers had ended");
     }
 }
 
@@ -97,15 +112,23 @@ pub fn start(
 ) -> std::io::Result<(Workers, Vec<JoinHandle<()>>)> {
     let (queue, tasks) = unbounded();
     let (network, network_tasks) = unbounded();
+    let (jobs, job_tasks, job_count) = match node.engine.is_shared() {
+        true => {
+            let (jobs, tasks) = unbounded();
+            (jobs, tasks, JOB_THREADS)
+        }
+        false => (queue.clone(), tasks.clone(), 0),
+    };
     let named = (0..count.max(1)).map(|i| (format!("worker-{i}"), &tasks));
     let threads = named
+        .chain((0..job_count).map(|i| (format!("job-{i}"), &job_tasks)))
         .chain((0..NETWORK_THREADS).map(|i| (format!("network-{i}"), &network_tasks)))
         .map(|(name, tasks)| {
             let (node, mailboxes, tasks) = (Arc::clone(node), Arc::clone(mailboxes), tasks.clone());
             std::thread::Builder::new().name(name).spawn(move || serve(node, &mailboxes, &tasks))
         })
         .collect::<std::io::Result<Vec<_>>>()?;
-    Ok((Workers { queue, network }, threads))
+    Ok((Workers { queue, network, jobs }, threads))
 }
 
 fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
@@ -169,13 +192,19 @@ fn perform(
     let now_ms = executor.node.clock.now_ms();
     let (outcome, exec) = match work {
         Work::Keys { named, limits, why, load, watching } => {
-            hints::load_keys(&executor.node, command.spec, caller.db, load.view());
+            if executor.node.engine.keeps_resident() {
+                hints::load_keys(&executor.node, command.spec, caller.db, load.view());
+            }
             let (db, located) = (caller.db, Located::default());
             let call = Call { command, named, words: words.view(), db, located };
             let calls = std::iter::once(call);
             let unit =
                 Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits: &limits };
             (executor.run(&unit, On::Worker(why), reply), None)
+        }
+        Work::Together { calls, limits } => {
+            let wrote = together::run(executor, (caller, &client), &calls, &limits, reply);
+            return (Outcome::Replied { wrote }, None, None);
         }
         Work::Exec { mut exec, limits, why, watching } => {
             let mut replies = Vec::new();

@@ -74,7 +74,7 @@ pub fn distinct_names(
     env: &Env<'_>,
     each: impl Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
 ) -> Result<u64> {
-    let hash_of = |name: &[u8]| hash64(env.keyspace.seed, name);
+    let hash_of = |name: &[u8]| hash64(env.keyspace.seed(), name);
     let mut hashes = Vec::new();
     each(&mut |name| {
         hashes.push(hash_of(name));

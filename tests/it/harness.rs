@@ -28,6 +28,9 @@ pub enum Program {
     Rocksdb,
     /// Tarn on the engine in memory, which stands in for a distributed one: see [`DISTRIBUTED`].
     Memory,
+    /// Tarn on a cluster, which is a double of TiKV: see [`cluster`].
+    #[cfg(feature = "tikv")]
+    Tikv,
     /// The real redis-server, 7.0.
     Redis,
 }
@@ -35,14 +38,19 @@ pub enum Program {
 /// Every read that may not wait is refused, as if its row were far away, and one commit of a hundred meets a conflict.
 const DISTRIBUTED: &str = "conflict=10000 not-resident=1000000 seed=7";
 
-/// Both engines: what a test of Tarn runs on.
+/// All engines: what a test of Tarn runs on.
+#[cfg(not(feature = "tikv"))]
 pub const ENGINES: [Program; 2] = [Program::Rocksdb, Program::Memory];
+#[cfg(feature = "tikv")]
+pub const ENGINES: [Program; 3] = [Program::Rocksdb, Program::Memory, Program::Tikv];
 
 impl Program {
     pub fn name(self) -> &'static str {
         match self {
             Program::Rocksdb => "tarn --engine rocksdb",
             Program::Memory => "tarn --engine memory",
+            #[cfg(feature = "tikv")]
+            Program::Tikv => "tarn --engine tikv",
             Program::Redis => "redis-server",
         }
     }
@@ -359,9 +367,7 @@ pub fn copy_files(from: &Path, to: &Path) {
 pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
     let mut command = match options.program {
         Program::Redis => Command::new(program("TARN_REDIS_SERVER", "redis-server")),
-        Program::Rocksdb | Program::Memory => {
-            Command::new(program("TARN_SERVER", env!("CARGO_BIN_EXE_tarn")))
-        }
+        _ => Command::new(program("TARN_SERVER", env!("CARGO_BIN_EXE_tarn"))),
     };
     let mut arg = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
@@ -374,6 +380,15 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
         Program::Memory => {
             arg("engine", "memory");
             arg("memory-engine-faults", DISTRIBUTED);
+        }
+        #[cfg(feature = "tikv")]
+        Program::Tikv => {
+            arg("engine", "tikv");
+            for (name, value) in cluster::options(dir) {
+                if options.args.iter().all(|(given, _)| given != name) {
+                    arg(name, &value);
+                }
+            }
         }
         Program::Redis => arg("save", ""),
     }
@@ -396,6 +411,35 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
     }
     command.current_dir(dir).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
     command
+}
+
+/// The cluster that servers on engine tikv share. Each has a prefix of its own, by its directory, so that it finds its data again.
+///
+/// One request of a hundred meets a region error, and one commit of a hundred a conflict. The environment may name a real cluster
+/// instead.
+#[cfg(feature = "tikv")]
+pub mod cluster {
+    use std::path::Path;
+    use std::sync::LazyLock;
+
+    use tikv_double::{Double, Options, Rates};
+
+    static SHARED: LazyLock<Double> = LazyLock::new(|| {
+        let rates = Rates { region_error: 0.01, conflict: 0.01, ..Rates::default() };
+        Double::start(Options { rates, seed: 7, ..Options::default() }).expect("a free port")
+    });
+
+    pub fn options(dir: &Path) -> [(&'static str, String); 4] {
+        let address = std::env::var("TARN_TIKV_PD").unwrap_or_else(|_| SHARED.pd_address());
+        let prefix = dir.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let prefix = format!("{}-{}", prefix.unwrap_or("tarn-it"), std::process::id());
+        [
+            ("tikv-pd-addresses", address),
+            ("tikv-prefix", prefix),
+            ("tikv-timeout", "10000".to_owned()),
+            ("tikv-workers", "8".to_owned()),
+        ]
+    }
 }
 
 /// The environment may name another program, as an installed one.

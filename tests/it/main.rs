@@ -67,6 +67,8 @@ mod stream;
 mod string;
 mod tables;
 mod tidy;
+#[cfg(feature = "tikv")]
+mod tikv;
 mod tls;
 mod tracking;
 mod transaction;

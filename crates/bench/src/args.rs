@@ -7,7 +7,7 @@ use crate::Result;
 pub const HELP: &str = "\
 make bench ARGS=\"...\"
 
-  --suite NAME         throughput (default), collections, units, tls, idle-connections, cold, recovery, sustained, bigkey, flushall, pubsub, fields, users, or all
+  --suite NAME         throughput (default), collections, units, tls, idle-connections, cold, recovery, sustained, bigkey, flushall, pubsub, fields, users, tikv, or all
   --check              exit with an error when a target is missed
   --quick              fewer rounds and requests: a look, not a measurement
   --server PATH        the server under test (default: the tarn beside this program); a redis-server works too

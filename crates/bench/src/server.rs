@@ -183,6 +183,6 @@ fn tls_options(folder: &Path, port: u16) -> Result<Vec<String>> {
     Ok(words.map(str::to_owned).into())
 }
 
-fn free_port() -> Result<u16> {
+pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -5,30 +5,42 @@
 
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
 use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
-use crate::{Engine, Hint, LocalStore, Notify, Position, Result, Savepoint, Space, Stats, Wait, Write};
+#[cfg(feature = "tikv")]
+use crate::tikv::{TikvEngine, TikvRead, TikvSnapshot, TikvWrite};
+use crate::{
+    Contended, Engine, Hint, LocalStore, Notify, Position, Result, Savepoint, Space, Stats, Wait, Write,
+};
 
 /// One of the engines.
 pub enum AnyEngine {
     Memory(MemoryEngine),
     RocksDb(RocksEngine),
+    #[cfg(feature = "tikv")]
+    Tikv(TikvEngine),
 }
 
 /// A reading transaction of one of the engines.
 pub enum AnyRead<'e> {
     Memory(MemoryRead<'e>),
     RocksDb(RocksRead<'e>),
+    #[cfg(feature = "tikv")]
+    Tikv(TikvRead<'e>),
 }
 
 /// A writing transaction of one of the engines.
 pub enum AnyWrite<'e> {
     Memory(MemoryWrite<'e>),
     RocksDb(RocksWrite<'e>),
+    #[cfg(feature = "tikv")]
+    Tikv(TikvWrite<'e>),
 }
 
 /// A snapshot of one of the engines.
 pub enum AnySnapshot {
     Memory(MemorySnapshot),
     RocksDb(RocksSnapshot),
+    #[cfg(feature = "tikv")]
+    Tikv(TikvSnapshot),
 }
 
 /// Runs the same expression on whichever variant there is. An engine is added here and in the four enums.
@@ -37,12 +49,16 @@ macro_rules! either {
         match $this {
             Self::Memory($inner) => $call,
             Self::RocksDb($inner) => $call,
+            #[cfg(feature = "tikv")]
+            Self::Tikv($inner) => $call,
         }
     };
     ($this:expr, $inner:ident => $call:expr, into $out:ident) => {
         match $this {
             Self::Memory($inner) => $out::Memory($call),
             Self::RocksDb($inner) => $out::RocksDb($call),
+            #[cfg(feature = "tikv")]
+            Self::Tikv($inner) => $out::Tikv($call),
         }
     };
 }
@@ -57,6 +73,15 @@ impl AnyEngine {
     #[inline]
     pub fn begin_write(&self, wait: Wait) -> AnyWrite<'_> {
         either!(self, e => e.begin_write(wait), into AnyWrite)
+    }
+
+    #[inline]
+    pub fn begin_again(&self, wait: Wait, contended: &Contended) -> AnyWrite<'_> {
+        either!(self, e => e.begin_again(wait, contended), into AnyWrite)
+    }
+
+    pub fn timestamp(&self) -> Option<Result<u64>> {
+        either!(self, e => e.timestamp())
     }
 
     #[inline]
@@ -84,7 +109,23 @@ impl AnyEngine {
         match self {
             AnyEngine::Memory(_) => None,
             AnyEngine::RocksDb(engine) => Some(engine),
+            #[cfg(feature = "tikv")]
+            AnyEngine::Tikv(_) => None,
         }
+    }
+
+    /// Whether other processes may reach the same rows.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            AnyEngine::Memory(_) | AnyEngine::RocksDb(_) => false,
+            #[cfg(feature = "tikv")]
+            AnyEngine::Tikv(_) => true,
+        }
+    }
+
+    /// Whether a [`crate::Filter`] is shown the rows in their time.
+    pub fn has_filter(&self) -> bool {
+        !self.is_shared()
     }
 
     #[inline]
@@ -170,6 +211,10 @@ impl Write for AnyWrite<'_> {
     #[inline]
     fn lock(&mut self, space: Space, key: &[u8]) {
         either!(self, w => w.lock(space, key))
+    }
+
+    fn each_locked(&self, each: &mut dyn FnMut(Space, &[u8])) {
+        either!(self, w => w.each_locked(each))
     }
 
     #[inline]

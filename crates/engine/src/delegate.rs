@@ -34,6 +34,11 @@ macro_rules! read_through {
             }
 
             #[inline]
+            fn fetch(&self, rows: &[($crate::Space, &[u8])]) -> $crate::Result<()> {
+                $to!(self, r => r.fetch(rows))
+            }
+
+            #[inline]
             fn nth(
                 &self,
                 space: $crate::Space,

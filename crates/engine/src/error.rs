@@ -26,6 +26,9 @@ pub enum Error {
     /// No space is left. Nothing was written; reads go on, and so does what frees something.
     #[error("the disk is full: {0}")]
     Full(String),
+    /// More than the engine takes: a key, a row or a transaction. Nothing was written; it will be refused again.
+    #[error("too large: {0}")]
+    TooLarge(String),
     /// The operating system refused a read or a write. Writes have stopped; reads go on.
     #[error("input/output error: {0}")]
     Io(String),

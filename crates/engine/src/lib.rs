@@ -2,12 +2,12 @@
 //!
 //! # Isolation
 //!
-//! | | [`rocksdb`], embedded | [`memory`] |
-//! |---|---|---|
-//! | [`Read`] of [`Engine::begin_read`] | read committed: each call sees the newest commit | the same |
-//! | [snapshot](Engine::snapshot) | exactly the commits that were complete when it was taken | the same |
-//! | [`Write`], its reads | its own rows over what is committed at each call | its own rows over a snapshot of when it began |
-//! | [`Write`], its commit | never refused: serial where the caller's locks keep others off the rows that it reads and writes | refused where a row it has written or locked was committed since it began (snapshot isolation), or one it has read (serialisable), as it was opened |
+//! | | [`rocksdb`], embedded | [`memory`] | `tikv` |
+//! |---|---|---|---|
+//! | [`Read`] of [`Engine::begin_read`] | read committed: each call sees the newest commit | the same | a snapshot of its first call |
+//! | [snapshot](Engine::snapshot) | exactly the commits that were complete when it was taken | the same | the same |
+//! | [`Write`], its reads | its own rows over what is committed at each call | its own rows over a snapshot of when it began | the same |
+//! | [`Write`], its commit | never refused: serial where the caller's locks keep others off the rows that it reads and writes | refused where a row it has written or locked was committed since it began (snapshot isolation), or one it has read (serialisable), as it was opened | refused where a row that it has read, and written or locked, was committed since it began |
 //!
 //! Whoever is written for every engine locks its rows itself, [`Write::lock`]s what it relies on without writing it, and runs
 //! again after [`Error::Conflict`]. A [`Read`] that must not meet a commit half-way is made under the locks of its rows, or is
@@ -16,7 +16,7 @@
 //! # The contract
 //!
 //! This crate has never heard of Redis. It is defined by what the layers above need, against unlike engines: [`rocksdb`] (a log
-//! of our own and tables of dirty rows in front of RocksDB) and [`memory`] (the double of a distributed one: nothing need be
+//! of our own and tables of dirty rows in front of RocksDB), `tikv` (a cluster; behind the feature of that name) and [`memory`] (the double of a distributed one: nothing need be
 //! resident, and conflicts, unavailability and unknown outcomes are injected). What every engine does is [`Engine`]; what only
 //! one with files of its own does is [`LocalStore`]. [`conformance`] is the contract as tests; each engine passes it and lists
 //! what it does not promise. Layers above hold an [`AnyEngine`], so that the choice of engine is one enum and not a type
@@ -38,6 +38,8 @@ pub mod failpoint;
 mod hint;
 pub mod memory;
 pub mod rocksdb;
+#[cfg(feature = "tikv")]
+pub mod tikv;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -190,6 +192,11 @@ pub trait Read {
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()>;
 
+    /// Reads rows ahead that will be asked for one by one, together, where that spares waiting. Does nothing elsewhere.
+    fn fetch(&self, _rows: &[(Space, &[u8])]) -> Result<()> {
+        Ok(())
+    }
+
     /// Shows the row of this rank among those of the range; 0 is the first. If there is none: how many the range has.
     fn nth(
         &self,
@@ -254,6 +261,26 @@ pub struct Savepoint {
     changes: usize,
 }
 
+/// What the runs of a transaction before this one met.
+#[derive(Debug, Default)]
+pub struct Contended {
+    /// How often it was refused with [`Error::Conflict`].
+    pub conflicts: u32,
+    /// The rows that it wrote and locked then.
+    pub rows: Vec<(Space, Box<[u8]>)>,
+}
+
+impl Contended {
+    /// Takes in what a transaction is about to commit, for the case that it is refused.
+    pub fn note(&mut self, write: &impl Write) {
+        let rows = &mut self.rows;
+        write.each_change(&mut |space, key| rows.push((space, key.into())));
+        write.each_locked(&mut |space, key| rows.push((space, key.into())));
+        rows.sort_unstable();
+        rows.dedup();
+    }
+}
+
 /// Writing: rows are gathered here and appear together at [`Write::commit`].
 pub trait Write: Read {
     /// The value is given in parts so that callers need not join header and payload.
@@ -276,6 +303,8 @@ pub trait Write: Read {
     /// Locks a row, which need not be there, without writing it: of two concurrent transactions that lock or write the
     /// same row one is refused at its commit. Does nothing where the caller's own locks do that, and counts as no change.
     fn lock(&mut self, space: Space, key: &[u8]);
+    /// Calls `each` for every row that was locked, where that does something.
+    fn each_locked(&self, _each: &mut dyn FnMut(Space, &[u8])) {}
     /// Says that the transaction frees more than it takes, so that it may use the room that is kept for those where the disk
     /// is full.
     fn frees(&mut self) {}
@@ -312,6 +341,35 @@ pub struct Stats {
     /// Only what frees something is taken.
     pub disk_full: bool,
     pub disk_free_bytes: u64,
+    /// Of an engine whose rows are elsewhere.
+    pub remote: Option<RemoteStats>,
+}
+
+/// The traffic of an engine whose rows are elsewhere, since its start.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteStats {
+    /// Set while it is out of reach: the reason, in words for the operator.
+    pub trouble: Option<String>,
+    pub commits: u64,
+    pub conflicts: u64,
+    pub unknown_outcomes: u64,
+    /// Commits that were sent again.
+    pub retries: u64,
+    /// Timestamps that served another read too.
+    pub shared_timestamps: u64,
+    /// Answers that rows are somewhere else by now, or not at the moment.
+    pub region_errors: u64,
+    pub lock_waits: u64,
+    pub transport_errors: u64,
+    pub calls: Vec<RemoteCall>,
+}
+
+/// How often something was asked for, and how long that took together.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteCall {
+    pub name: &'static str,
+    pub count: u64,
+    pub nanos: u64,
 }
 
 /// A run of rows of the sorted data that is stored, and rewritten, as one. Runs may overlap: a row's newest version
@@ -345,6 +403,10 @@ pub trait Engine: Send + Sync {
 
     fn begin_read(&self, wait: Wait) -> Self::Read<'_>;
     fn begin_write(&self, wait: Wait) -> Self::Write<'_>;
+    /// As [`Engine::begin_write`], for a run in the place of one that was refused with [`Error::Conflict`].
+    fn begin_again(&self, wait: Wait, _contended: &Contended) -> Self::Write<'_> {
+        self.begin_write(wait)
+    }
     /// O(1) in the data. May be kept for long and read from any thread; always allowed to wait.
     fn snapshot(&self) -> Result<Self::Snapshot>;
 
@@ -352,6 +414,11 @@ pub trait Engine: Send + Sync {
     /// with [`Wait::Never`] once its rows have been read elsewhere. Where it is false that would never end.
     fn keeps_resident(&self) -> bool {
         true
+    }
+    /// A number that nobody who shares the data is ever given twice, greater than all that were given out before; None where nobody
+    /// else does.
+    fn timestamp(&self) -> Option<Result<u64>> {
+        None
     }
     /// Says that this row will be read soon. Fetching it takes two steps, so that the waits of many rows overlap: this one
     /// begins the search, and [`Engine::prefetch`], called a little later with what this one returned, ends it. Neither ever

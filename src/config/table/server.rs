@@ -6,7 +6,8 @@ use crate::config::choice::{
     ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, Guard, LogLevel, PubsubDefault,
 };
 use crate::config::limits::{
-    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_WORKER_THREADS,
+    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_TIKV_TIMEOUT_MILLIS,
+    MAX_WORKER_THREADS, MIN_TIKV_TIMEOUT_MILLIS,
 };
 use crate::config::option::Section::{
     Clients, Cluster, Keyspace, Memory, Network, Observability, Scripts, Security, Storage,
@@ -59,11 +60,27 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Storage, "engine", Kind::Choice(EngineKind::NAMES), "rocksdb")
         .field(at!(engine))
         .at_start()
-        .help("`rocksdb` keeps the data on disk; `memory` forgets it when the server stops."),
+        .help("`rocksdb` keeps the data on disk; `memory` forgets it when the server stops; `tikv` keeps it on a TiKV cluster, if the server was built with it."),
     Opt::new(Storage, "memory-engine-faults", Kind::Text, "")
         .field(at!(memory_engine_faults))
         .at_start()
         .help("For tests: how often calls of engine `memory` fail, of a million, as in `conflict=10000 not-resident=1000000 seed=7`. It has snapshot isolation then, as a distributed engine does."),
+    Opt::new(Storage, "tikv-pd-addresses", Kind::Words { max: MAX_BIND_ADDRESSES }, "127.0.0.1:2379")
+        .field(at!(tikv_pd_addresses))
+        .at_start()
+        .help("Where the cluster's placement drivers (PD) listen, `host:port`, for engine `tikv`."),
+    Opt::new(Storage, "tikv-prefix", Kind::Text, "tarn")
+        .field(at!(tikv_prefix))
+        .at_start()
+        .help("What every key on the cluster begins with: 1 to 64 letters, digits or `-_.:/`. Databases with different prefixes share a cluster."),
+    Opt::new(Storage, "tikv-timeout", int(MIN_TIKV_TIMEOUT_MILLIS, MAX_TIKV_TIMEOUT_MILLIS), "5000")
+        .field(at!(tikv_timeout_millis))
+        .at_start()
+        .help("Milliseconds that a request to the cluster may take, with everything that is tried again; then the command fails."),
+    Opt::new(Storage, "tikv-workers", int(1, MAX_WORKER_THREADS), "64")
+        .field(at!(tikv_workers))
+        .at_start()
+        .help("Threads that wait for the cluster with engine `tikv`: as many requests are under way at a time. They take the place of `worker-threads`."),
     Opt::new(Storage, "appendfsync", Kind::Choice(AppendFsync::NAMES), "everysec")
         .field(at!(appendfsync))
         .help("When an acknowledged write is safe from a loss of power: `always` before the reply, `everysec` within about a second, `no` when the operating system sees fit. A crash of the process alone loses nothing in any of them."),

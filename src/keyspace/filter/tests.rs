@@ -304,12 +304,7 @@ fn compare(wanted: &Rows, recovered: &Rows) {
 }
 
 fn keyspace() -> Arc<Keyspace> {
-    Arc::new(Keyspace {
-        garbage: crate::keyspace::Garbage::default(),
-        parts: crate::keyspace::ExpiringParts::new(&[], 1, crate::encoding::system::FieldIndex::Whole),
-        seed: SEED,
-        shared: Shared::fresh(1),
-    })
+    Arc::new(Keyspace::with_seed(SEED, Shared::fresh(1)))
 }
 
 #[test]

@@ -64,6 +64,11 @@ impl DeadRows {
         }
     }
 
+    /// What was counted before.
+    pub fn set(&self, counted: DeadRows) {
+        *self.0.write() = counted.0.into_inner();
+    }
+
     /// Reads what [`DeadRows::save`] has put.
     pub fn load(cx: &impl Read) -> Result<DeadRows> {
         let rows = DeadRows::default();

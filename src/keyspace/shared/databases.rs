@@ -1,6 +1,7 @@
 //! Logical databases and the physical numbers their rows carry. FLUSHDB and SWAPDB change this map and nothing else.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tarn_engine::{AnyWrite, Direction, Range, Read as _, Write as _};
@@ -18,19 +19,37 @@ pub const FIRST_FRESH_PHYSICAL: u64 = 1 << 16;
 /// Clients may use the first `count`. More are on record where the server ran with more before: their keys are kept.
 #[derive(Debug)]
 pub struct Databases {
-    physical: Vec<AtomicU32>,
+    /// Set once what is on record is known.
+    physical: OnceLock<Vec<AtomicU32>>,
     count: usize,
 }
 
 impl Databases {
-    /// Those on record, of which clients may use so many.
-    pub fn open(txn: &AnyWrite<'_>, databases: u16) -> Result<Databases> {
-        Ok(Databases::new(mapped(txn, databases)?, usize::from(databases)))
+    /// Of which nothing is known yet; clients will be able to use `count`.
+    pub fn waiting(count: usize) -> Databases {
+        Databases { physical: OnceLock::new(), count }
     }
 
     /// The numbers of logical databases from 0 on, of which clients may use `count`.
+    #[cfg(test)]
     pub fn new(physical: impl IntoIterator<Item = u32>, count: usize) -> Databases {
-        Databases { physical: physical.into_iter().map(AtomicU32::new).collect(), count }
+        let databases = Databases::waiting(count);
+        databases.set(physical);
+        databases
+    }
+
+    /// Those on record, or the numbers that they have by now.
+    pub fn set(&self, numbers: impl IntoIterator<Item = u32>) {
+        let numbers: Vec<u32> = numbers.into_iter().collect();
+        let physical = self.physical.get_or_init(|| numbers.iter().copied().map(AtomicU32::new).collect());
+        for (place, number) in physical.iter().zip(numbers) {
+            place.store(number, Ordering::Release);
+        }
+    }
+
+    #[inline]
+    fn physical(&self) -> &[AtomicU32] {
+        self.physical.get().map_or(&[], Vec::as_slice)
     }
 
     pub fn count(&self) -> usize {
@@ -46,7 +65,11 @@ impl Databases {
     }
 
     fn recorded(&self, logical: u16) -> Option<Db> {
-        let physical = self.physical.get(usize::from(logical))?.load(Ordering::Acquire);
+        let physical = match self.physical.get() {
+            Some(physical) => physical.get(usize::from(logical))?.load(Ordering::Acquire),
+            // Clients may choose one before anything is known of it; nothing is read or written yet.
+            None => u32::from(logical),
+        };
         Some(Db { logical, physical })
     }
 
@@ -56,14 +79,14 @@ impl Databases {
         on_record.find(|db| db.physical == physical).or_else(|| {
             // Beyond the record every database has its own number.
             let logical = u16::try_from(physical).ok()?;
-            (usize::from(logical) >= self.physical.len()).then_some(Db { logical, physical })
+            (usize::from(logical) >= self.physical().len()).then_some(Db { logical, physical })
         })
     }
 
     /// After the commit that put the rows.
     pub fn apply(&self, changes: &[Db]) {
         for db in changes {
-            if let Some(slot) = self.physical.get(usize::from(db.logical)) {
+            if let Some(slot) = self.physical().get(usize::from(db.logical)) {
                 slot.store(db.physical, Ordering::Release);
             }
         }
@@ -98,7 +121,7 @@ fn remap(cx: &mut WriteCx<'_>, db: Db) {
 }
 
 /// The numbers of all databases up to the last that is wanted or on record.
-fn mapped(txn: &AnyWrite<'_>, databases: u16) -> Result<Vec<u32>> {
+pub(super) fn mapped(txn: &AnyWrite<'_>, databases: u16) -> Result<Vec<u32>> {
     let mut numbers: Vec<u32> = (0..databases).map(u32::from).collect();
     let mut malformed = None;
     let (start, end) = system::all_databases();

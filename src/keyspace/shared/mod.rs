@@ -9,12 +9,16 @@
 
 mod counters;
 mod databases;
+pub mod lease;
 mod ownership;
 mod versions;
+
+use std::ops::Range;
 
 use tarn_engine::AnyWrite;
 
 use self::databases::Databases;
+use self::lease::Lease;
 use self::versions::Versions;
 use super::context::Db;
 use crate::error::Result;
@@ -28,14 +32,33 @@ pub use self::versions::{Building, record_reserve};
 pub struct Shared {
     databases: Databases,
     versions: Versions,
+    /// Who serves the data.
+    pub lease: Lease,
+}
+
+/// What [`Shared::read`] found, for [`Shared::opened`].
+pub struct Record {
+    databases: Vec<u32>,
+    versions: Range<u64>,
 }
 
 impl Shared {
-    /// Reads what is on record, and reserves versions with the same transaction. Clients may use `databases` of the
-    /// databases. To be used once the transaction is durable.
-    pub fn open(txn: &mut AnyWrite<'_>, databases: u16) -> Result<Shared> {
-        let databases = Databases::open(txn, databases)?;
-        Ok(Shared { databases, versions: Versions::open(txn)? })
+    /// Of data of which nothing is known yet. Clients will be able to use `databases` of the databases.
+    pub fn waiting(databases: u16, lease: Lease) -> Shared {
+        let databases = Databases::waiting(usize::from(databases));
+        Shared { databases, versions: Versions::reserved(0, 0), lease }
+    }
+
+    /// Reads what is on record, and reserves versions with the same transaction.
+    pub fn read(&self, txn: &mut AnyWrite<'_>) -> Result<Record> {
+        let databases = databases::mapped(txn, self.databases.count() as u16)?;
+        Ok(Record { databases, versions: Versions::reserve(txn)? })
+    }
+
+    /// The transaction is durable.
+    pub fn opened(&self, record: Record) {
+        self.databases.set(record.databases);
+        self.versions.set(record.versions);
     }
 
     /// With versions from 1 on.
@@ -44,6 +67,7 @@ impl Shared {
         Shared {
             databases: Databases::new((0..databases).map(u32::from), usize::from(databases)),
             versions: Versions::reserved(1, 1 << 40),
+            lease: Lease::not_needed(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! until the commit that makes them live, or until they are given up.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
@@ -68,14 +69,20 @@ pub fn record_reserve(cx: &mut WriteCx<'_>, limit: u64) {
 }
 
 impl Versions {
-    /// Those behind all that were ever reserved.
-    pub fn open(txn: &mut AnyWrite<'_>) -> Result<Versions> {
+    /// Reserves those behind all that were ever reserved.
+    pub fn reserve(txn: &mut AnyWrite<'_>) -> Result<Range<u64>> {
         let mut value = Vec::new();
         let is_known = txn.get(SYSTEM, &system::version_limit(), &mut value)?;
         let first = if is_known { system::read_u64(&value)? } else { 1 };
         let limit = first.saturating_add(RESERVE);
         txn.put(SYSTEM, &system::version_limit(), &[&limit.to_be_bytes()]);
-        Ok(Versions::reserved(first, limit))
+        Ok(first..limit)
+    }
+
+    /// The reserve is on record and durable.
+    pub fn set(&self, reserve: Range<u64>) {
+        self.next.store(reserve.start, Ordering::SeqCst);
+        self.limit.store(reserve.end, Ordering::Release);
     }
 
     /// Versions from `first` up to, not including, `limit`, which must already be on record.

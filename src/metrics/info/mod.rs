@@ -40,6 +40,7 @@ const SECTIONS: &[Section] = &[
     section("cpu", "CPU", true, sections::cpu),
     section("modules", "Modules", true, |_, _| Ok(())),
     section("tarn", "Tarn", true, sections::tarn),
+    section("tikv", "Tikv", true, sections::tikv),
     section("fieldexpiry", "Fieldexpiry", true, sections::field_expiry),
     section("commandstats", "Commandstats", false, sections::command_stats),
     section("errorstats", "Errorstats", true, sections::error_stats),

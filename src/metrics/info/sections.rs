@@ -252,6 +252,33 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     Ok(())
 }
 
+/// The traffic with the cluster, where the data is on one.
+pub fn tikv(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    let Some(stats) = node.engine.stats().remote else { return Ok(()) };
+    text.field("tikv_reachable", u8::from(stats.trouble.is_none()));
+    text.field("tikv_trouble", stats.trouble.unwrap_or_default().replace(['\r', '\n'], " "));
+    text.field("tikv_lease_held", u8::from(node.keyspace.ready().is_ok()));
+    text.fields([
+        ("tikv_commits", stats.commits),
+        ("tikv_conflicts", stats.conflicts),
+        ("tikv_runs_again", node.metrics.sum(|t| t.conflicts.get())),
+        ("tikv_unknown_outcomes", stats.unknown_outcomes),
+        ("tikv_retries", stats.retries),
+        ("tikv_shared_timestamps", stats.shared_timestamps),
+        ("tikv_region_errors", stats.region_errors),
+        ("tikv_lock_waits", stats.lock_waits),
+        ("tikv_transport_errors", stats.transport_errors),
+    ]);
+    for call in stats.calls {
+        let usec = call.nanos / 1_000;
+        text.field(
+            &format!("tikv_call_{}", call.name),
+            format_args!("calls={},usec={usec},usec_per_call={}", call.count, usec / call.count.max(1)),
+        );
+    }
+    Ok(())
+}
+
 /// Fields of hashes that expire.
 pub fn field_expiry(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let fields = &node.keyspace.parts;
@@ -337,7 +364,13 @@ pub fn keyspace(node: &Arc<Node>, text: &mut Text) -> Result<()> {
 }
 
 /// Keys per database that has any.
+///
+/// None where the data is out of reach: the rest of the report is all the more wanted then.
 pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, Counts)>> {
+    let is_away = node.engine.stats().remote.is_some_and(|remote| remote.trouble.is_some());
+    if is_away || node.keyspace.ready().is_err() {
+        return Ok(Vec::new());
+    }
     let mut executor = Executor::uncounted(node);
     let mut found = Vec::new();
     for db in node.keyspace.shared.databases() {

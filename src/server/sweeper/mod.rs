@@ -25,6 +25,10 @@ use crate::node::Node;
 const TURN: Duration = Duration::from_millis(TURN_MS);
 /// Longest a turn may reap before it lets others run.
 const STEP: Duration = Duration::from_millis(5);
+/// The same where most of it is waiting.
+const REMOTE_STEP: Duration = Duration::from_millis(500);
+/// Buckets looked at in a turn where that is a request each.
+const REMOTE_LOOKS: u8 = EXPIRE_BUCKETS / 8;
 /// Keys taken from a bucket at a time.
 const BATCH: usize = 64;
 /// Clocks are put on record this often.
@@ -91,6 +95,9 @@ impl Sweeper {
     fn turn(&mut self) -> Result<bool> {
         let node = Arc::clone(&self.executor.node);
         node.metrics.sample(Instant::now());
+        if node.keyspace.ready().is_err() {
+            return Ok(false);
+        }
         let mut backlog = false;
         if self.marks_since.elapsed() >= MARKS_LAST {
             self.marks_since = Instant::now();
@@ -99,16 +106,18 @@ impl Sweeper {
         self.fields.follow(&mut self.executor)?;
         if node.active_expire.load(Relaxed) {
             let begun = Instant::now();
-            let until = begun + STEP;
+            let until = begun + if node.engine.is_shared() { REMOTE_STEP } else { STEP };
             node.keyspace.parts.reaper.lag_ms.store(0, Relaxed);
+            // A look at a bucket is a request where rows are elsewhere: then each has its turn within a second.
+            let looks = if node.engine.is_shared() { REMOTE_LOOKS } else { EXPIRE_BUCKETS };
             let mut quiet = 0;
-            while quiet < EXPIRE_BUCKETS {
+            while quiet < looks {
                 let bucket = self.next_bucket;
                 self.next_bucket = (bucket + 1) % EXPIRE_BUCKETS;
                 let owns = node.keyspace.shared.owns(Duty::Expiry(bucket));
                 quiet = if owns && self.reap_bucket(bucket, until)? { 0 } else { quiet + 1 };
                 if Instant::now() >= until {
-                    backlog = quiet < EXPIRE_BUCKETS;
+                    backlog = quiet < looks;
                     break;
                 }
             }

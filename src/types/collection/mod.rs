@@ -214,7 +214,7 @@ impl Collection<'_> {
     #[inline]
     pub fn member_row(&mut self, env: &Env<'_>, member: &[u8]) -> &RowKey {
         self.row.truncate(self.prefix_len);
-        push_member(&mut self.row, hash64(env.keyspace.seed, member), member);
+        push_member(&mut self.row, hash64(env.keyspace.seed(), member), member);
         &self.row
     }
 

@@ -67,7 +67,7 @@ pub fn take_due(
     (from_ms, until_ms): (u64, u64),
     limit: usize,
 ) -> Result<Taken> {
-    let seed = cx.env.keyspace.seed;
+    let seed = cx.env.keyspace.seed();
     let mut names: SmallVec<[u8; 64]> = SmallVec::new();
     let mut found: SmallVec<[Place; PER_WRITE]> = SmallVec::new();
     let mut next_ms = 0;
@@ -150,7 +150,7 @@ pub fn each_due(
     limit: usize,
     each: &mut dyn FnMut(bool) -> ControlFlow<()>,
 ) -> Result<usize> {
-    let (now_ms, seed) = (cx.env().now_ms, cx.env().keyspace.seed);
+    let (now_ms, seed) = (cx.env().now_ms, cx.env().keyspace.seed());
     let (start, end) =
         (hash::due_position(prefix, from_ms), hash::due_position(prefix, now_ms.saturating_add(1)));
     let mut field_row = RowKey::from_slice(prefix);

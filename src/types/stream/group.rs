@@ -106,7 +106,7 @@ impl Stream<'_> {
     fn disown(&self, cx: &mut WriteCx<'_>, state: &GroupState) {
         cx.delete(GROUPS, &owner_row(self.rows.prefix(), state.version));
         let rows = state.pending.saturating_mul(3).saturating_add(state.consumers.saturating_mul(2));
-        let dead = Dead::of_owned(&self.rows.entry, state.version, rows);
+        let dead = Dead::of_owned(&cx.env, &self.rows.entry, state.version, rows);
         cx.effects.list.push(Effect::Dead(dead));
     }
 

@@ -9,6 +9,7 @@ mod pubsub;
 mod recovery;
 mod sustained;
 mod throughput;
+mod tikv;
 mod users;
 mod workloads;
 
@@ -35,6 +36,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "fields", run: fields::run },
     Suite { name: "pubsub", run: pubsub::run },
     Suite { name: "users", run: users::run },
+    Suite { name: "tikv", run: tikv::run },
 ];
 
 pub fn chosen(name: &str) -> Result<Vec<&'static Suite>> {

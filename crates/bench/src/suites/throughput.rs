@@ -35,9 +35,9 @@ const SINGLE_REQUESTS: u64 = 24;
 #[derive(Clone, Copy)]
 pub struct Run {
     pub per_second: f64,
-    p50_ms: f64,
+    pub p50_ms: f64,
     pub p99_ms: f64,
-    cpu: Duration,
+    pub cpu: Duration,
 }
 
 /// The runs of one workload at one depth, by server.

@@ -105,6 +105,21 @@ pub const TLS: &[Workload] = &[
     Workload { name: "SET", command: "SET key:__rand_int__ {value:3}", targets: Some((1.0, 1.0)), ..WRITE },
 ];
 
+/// For engine tikv: each takes a request or more of the cluster.
+pub const TIKV: &[Workload] = &[
+    Workload { name: "GET", keyspace: 10_000, ..READ },
+    Workload { name: "SET", command: "SET key:__rand_int__ {value:100}", keyspace: 10_000, ..WRITE },
+    Workload { name: "HSET", command: "HSET hash:__rand_int__ field {value:3}", keyspace: 10_000, ..WRITE },
+    Workload { name: "SADD", command: "SADD set element:__rand_int__", keyspace: 10_000, ..WRITE },
+    Workload {
+        name: "ZADD",
+        command: "ZADD zset __rand_int__ element:__rand_int__",
+        keyspace: 10_000,
+        ..WRITE
+    },
+    Workload { name: "LPUSH", command: "LPUSH list {value:3}", keyspace: 10_000, ..WRITE },
+];
+
 const GET_SCRIPT: &str = "return redis.call('get', KEYS[1])";
 const FIVE_CALLS: &str = "local v = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], v) redis.call('incr', KEYS[2]) redis.call('expire', KEYS[2], 100) return redis.call('get', KEYS[2])";
 const FUNCTION: &str =

@@ -32,15 +32,26 @@ pub enum Promise {
     Lasting,
     /// [`LocalStore`].
     Local,
-    /// Of two open writes that write or lock the same row one is refused. Otherwise the cases keep such writes apart.
+    /// Of two open writes that write or lock the same row, and have read it, one is refused. Otherwise the cases keep such writes
+    /// apart.
     Conflicts,
+    /// The same where neither has read it.
+    Blind,
+    /// An open read sees commits that are made while it is open.
+    Fresh,
     /// Of two open writes of which one reads what the other writes one is refused.
     Serialisable,
 }
 
 impl Promise {
-    pub const ALL: [Promise; 4] =
-        [Promise::Lasting, Promise::Local, Promise::Conflicts, Promise::Serialisable];
+    pub const ALL: [Promise; 6] = [
+        Promise::Lasting,
+        Promise::Local,
+        Promise::Conflicts,
+        Promise::Blind,
+        Promise::Fresh,
+        Promise::Serialisable,
+    ];
 }
 
 /// How the cases get at an engine.
@@ -241,7 +252,6 @@ macro_rules! conformance_suite {
             writes: rollback_and_drop_leave_nothing;
             writes: dirty_once_something_was_put_or_deleted;
             writes: a_commit_of_nothing_is_allowed;
-            writes: a_read_sees_commits_made_while_it_is_open;
             writes: positions_grow_with_each_commit;
             writes: many_rows_with_settling_between;
             writes: rows_put_again_after_a_delete;
@@ -305,6 +315,17 @@ macro_rules! conformance_suite {
         $crate::conformance_suite!(@$verb $harness, Conflicts,
             writes: conflicting_writes_are_refused;
             savepoints: locked_rows_are_refused_to_others;
+        );
+    };
+    (@of $verb:ident $harness:expr, Blind) => {
+        $crate::conformance_suite!(@$verb $harness, Blind,
+            writes: conflicting_blind_writes_are_refused;
+            savepoints: rows_locked_blindly_are_refused_to_others;
+        );
+    };
+    (@of $verb:ident $harness:expr, Fresh) => {
+        $crate::conformance_suite!(@$verb $harness, Fresh,
+            writes: a_read_sees_commits_made_while_it_is_open;
         );
     };
     (@of $verb:ident $harness:expr, Serialisable) => {

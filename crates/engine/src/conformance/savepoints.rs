@@ -225,18 +225,33 @@ pub fn locked_rows_are_as_they_were(harness: &impl Harness) {
 }
 
 pub fn locked_rows_are_refused_to_others(harness: &impl Harness) {
+    refuse_locked(harness, true);
+}
+
+pub fn rows_locked_blindly_are_refused_to_others(harness: &impl Harness) {
+    refuse_locked(harness, false);
+}
+
+fn refuse_locked(harness: &impl Harness, reads: bool) {
     // Of a row that is there and of one that is not, with or without a write beside it.
     for (key, writes) in [("a", true), ("a", false), ("none", true), ("none", false)] {
         let engine = harness.open();
         put(&engine, PLAIN, [("a", "1")]);
+        let begin = || {
+            let write = engine.begin_write(Wait::Allowed);
+            if reads {
+                get(&write, PLAIN, key);
+            }
+            write
+        };
         let lock = || {
-            let mut locks = engine.begin_write(Wait::Allowed);
+            let mut locks = begin();
             locks.lock(PLAIN, key.as_bytes());
             locks
         };
         let (mut first, mut second) = (lock(), lock());
         second.put(QUEUE, b"second", &[b"1"]);
-        let mut third = engine.begin_write(Wait::Allowed);
+        let mut third = begin();
         third.put(PLAIN, key.as_bytes(), &[b"3"]);
         if writes {
             first.put(QUEUE, b"first", &[b"1"]);

@@ -153,11 +153,26 @@ pub fn positions_grow_with_each_commit(harness: &impl Harness) {
 }
 
 pub fn conflicting_writes_are_refused(harness: &impl Harness) {
+    refuse_conflicting(harness, true);
+}
+
+pub fn conflicting_blind_writes_are_refused(harness: &impl Harness) {
+    refuse_conflicting(harness, false);
+}
+
+fn refuse_conflicting(harness: &impl Harness, reads: bool) {
     let engine = harness.open();
     put(&engine, PLAIN, [("a", "0")]);
-    let mut first = engine.begin_write(Wait::Allowed);
-    let mut second = engine.begin_write(Wait::Allowed);
-    let mut apart = engine.begin_write(Wait::Allowed);
+    let begin = |key: &str| {
+        let write = engine.begin_write(Wait::Allowed);
+        if reads {
+            get(&write, PLAIN, key);
+        }
+        write
+    };
+    let mut first = begin("a");
+    let mut second = begin("a");
+    let mut apart = begin("c");
     first.put(PLAIN, b"a", &[b"1"]);
     second.put(PLAIN, b"a", &[b"2"]);
     second.put(PLAIN, b"b", &[b"2"]);
@@ -169,7 +184,7 @@ pub fn conflicting_writes_are_refused(harness: &impl Harness) {
     assert_eq!(all(&engine.begin_read(Wait::Allowed), PLAIN), expected);
 
     // A delete collides as a put does.
-    let mut first = engine.begin_write(Wait::Allowed);
+    let mut first = begin("a");
     first.put(PLAIN, b"a", &[b"again"]);
     delete(&engine, PLAIN, ["a"]);
     assert!(matches!(first.commit(), Err(Error::Conflict)));

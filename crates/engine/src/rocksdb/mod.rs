@@ -274,6 +274,7 @@ impl Inner {
             damaged_files: self.store.damage().count(),
             disk_full: self.log.room().is_full(),
             disk_free_bytes: self.log.room().free(),
+            remote: None,
         }
     }
 }

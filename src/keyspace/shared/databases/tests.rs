@@ -40,7 +40,7 @@ fn the_map_survives_a_restart_with_fewer_databases_and_one_with_as_many() {
     kit.run("SET a 0 | SELECT 9 | SET a 9 | SWAPDB 0 9 | SELECT 12 | SET a 12 | FLUSHDB | SET a new");
     let before = numbers(&kit.node.keyspace.shared.databases);
     let (fewer, _) = start::open(&kit.node.engine, &[], 4, 1).unwrap();
-    assert_eq!(fewer.seed, kit.node.keyspace.seed);
+    assert_eq!(fewer.seed(), kit.node.keyspace.seed());
     assert_eq!(numbers(&fewer.shared.databases), before[..4]);
     assert_eq!(fewer.shared.databases.owner(before[12]), Some(Db { logical: 12, physical: before[12] }));
     assert_eq!(fewer.shared.databases.owner(12), None, "flushed");

@@ -41,8 +41,10 @@ impl Harness for Memory {
 
     fn promises(&self) -> &'static [Promise] {
         match self.0 {
-            Isolation::Snapshot => &[Promise::Conflicts],
-            Isolation::Serialisable => &[Promise::Conflicts, Promise::Serialisable],
+            Isolation::Snapshot => &[Promise::Conflicts, Promise::Blind, Promise::Fresh],
+            Isolation::Serialisable => {
+                &[Promise::Conflicts, Promise::Blind, Promise::Fresh, Promise::Serialisable]
+            }
         }
     }
 
@@ -58,7 +60,7 @@ mod serialisable {
 
     crate::conformance_suite!(
         Memory(Isolation::Serialisable),
-        promised: [Conflicts, Serialisable],
+        promised: [Conflicts, Blind, Fresh, Serialisable],
         not_promised: [Lasting, Local]
     );
 }
@@ -68,7 +70,7 @@ mod snapshot_isolation {
 
     crate::conformance_suite!(
         Memory(Isolation::Snapshot),
-        promised: [Conflicts],
+        promised: [Conflicts, Blind, Fresh],
         not_promised: [Lasting, Local, Serialisable]
     );
 }

@@ -42,7 +42,7 @@ impl Harness for OnDisk {
     }
 
     fn promises(&self) -> &'static [Promise] {
-        &[Promise::Lasting, Promise::Local]
+        &[Promise::Lasting, Promise::Local, Promise::Fresh]
     }
 
     fn local<'e>(&self, engine: &'e RocksEngine) -> Option<&'e dyn LocalStore> {
@@ -78,4 +78,4 @@ impl Harness for OnDisk {
     }
 }
 
-crate::conformance_suite!(OnDisk::new(), promised: [Lasting, Local], not_promised: [Conflicts, Serialisable]);
+crate::conformance_suite!(OnDisk::new(), promised: [Lasting, Local, Fresh], not_promised: [Conflicts, Blind, Serialisable]);

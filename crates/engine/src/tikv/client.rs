@@ -1,0 +1,599 @@
+//! The cluster as this engine sees it: timestamps, reads at a timestamp, commits. The only file that names the client library,
+//! so that a later one can take its place here.
+//!
+//! What the library must not be left alone with:
+//!
+//! * It tells transport errors of a commit from refusals only in part, and not at all where a commit timed out. Here every error of a
+//!   commit that is no definite refusal is [`Error::OutcomeUnknown`].
+//! * Conflicts come nested in lists of errors.
+//! * A one-phase commit that the store could not make leaves locks; they are rolled back, and the run begins again in two phases.
+//! * Busy stores are not asked again; it is done here, until the time is up.
+//! * Async commit is off: the recovery of its locks is not safe.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, RwLock};
+use tikv_client::transaction::{HeartbeatOption, Mutation};
+use tikv_client::{
+    Backoff, BoundRange, CheckLevel, Config, Error as ClientError, Key, ProtoRegionError, RetryOptions,
+    Snapshot, Timestamp, TimestampExt as _, Transaction, TransactionClient, TransactionOptions,
+};
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::Notify;
+
+use super::Options;
+use super::counters::{Counters, Kind};
+use crate::{Direction, Error, Result};
+
+/// Longest answer that is taken; the library's own limit is below what a few long rows need.
+const MAX_ANSWER_BYTES: usize = 1 << 30;
+/// Threads that move bytes between sockets and those who wait.
+const RUNTIME_THREADS: usize = 2;
+/// A commit above this is sent in several requests, and never in one phase.
+const ONE_PHASE_BYTES: usize = 16 * 1024;
+/// Rows that are read to learn where they are now.
+const REFRESH_ROWS: usize = 64;
+/// Between two tries to reach a cluster that is away.
+const RECONNECT_EVERY: Duration = Duration::from_millis(250);
+/// Between two tries of the same request.
+const RETRY_MS: u64 = 2;
+const MAX_RETRY_MS: u64 = 100;
+/// The library doubles its waits and loses the last bit after 64 times.
+const MAX_RETRIES: u32 = 50;
+
+pub(super) type Row = (Vec<u8>, Vec<u8>);
+
+/// What a commit consists of.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) puts: Vec<Row>,
+    pub(super) deletes: Vec<Vec<u8>>,
+    pub(super) locks: Vec<Vec<u8>>,
+    pub(super) bytes: usize,
+}
+
+impl Changes {
+    fn rows(&self) -> usize {
+        self.puts.len() + self.deletes.len() + self.locks.len()
+    }
+}
+
+pub(super) struct Cluster {
+    /// Taken when the engine is closed.
+    runtime: Mutex<Option<Runtime>>,
+    handle: Handle,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    client: RwLock<Option<TransactionClient>>,
+    /// Why nobody is let through at the moment.
+    trouble: RwLock<Option<String>>,
+    is_in_trouble: AtomicBool,
+    reconnect: Notify,
+    addresses: Vec<String>,
+    timeout: Duration,
+    counters: Arc<Counters>,
+}
+
+/// A transaction that the cluster knows by its timestamp.
+pub(super) struct Begun {
+    transaction: Option<Transaction>,
+    /// What it reads at.
+    pub(super) at: u64,
+    handle: Handle,
+    one_phase: bool,
+    pessimistic: bool,
+}
+
+impl Cluster {
+    /// Connects in the background: a cluster that is away is no reason not to start.
+    pub(super) fn open(options: &Options, counters: Arc<Counters>) -> Result<Cluster> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(RUNTIME_THREADS)
+            .thread_name("tikv-client")
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Unavailable(format!("cannot start a thread: {error}")))?;
+        let waiting = format!("no answer yet from {}", options.pd_addresses.join(", "));
+        let shared = Arc::new(Shared {
+            client: RwLock::new(None),
+            trouble: RwLock::new(Some(waiting)),
+            is_in_trouble: AtomicBool::new(true),
+            reconnect: Notify::new(),
+            addresses: options.pd_addresses.clone(),
+            timeout: options.timeout,
+            counters,
+        });
+        runtime.spawn(keep_connected(Arc::clone(&shared)));
+        let handle = runtime.handle().clone();
+        Ok(Cluster { runtime: Mutex::new(Some(runtime)), handle, shared })
+    }
+
+    /// Waits until the cluster has answered once, but not longer than a request may take.
+    pub(super) fn wait_connected(&self) -> Result<()> {
+        let until = Instant::now() + self.shared.timeout;
+        while self.shared.is_in_trouble.load(Ordering::Acquire) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.shared.client().map(|_| ())
+    }
+
+    pub(super) fn close(&self) {
+        if let Some(runtime) = self.runtime.lock().take() {
+            runtime.shutdown_background();
+        }
+    }
+
+    pub(super) fn timestamp(&self) -> Result<u64> {
+        let begun = Instant::now();
+        let stamp = self.handle.block_on(self.shared.timestamp());
+        self.shared.counters.note(Kind::Timestamp, begun);
+        stamp.map(|stamp| stamp.version())
+    }
+
+    pub(super) fn get(&self, at: u64, key: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        self.read(Kind::Get, at, async |mut snapshot| snapshot.get(key.clone()).await)
+    }
+
+    /// Those that are there, in any order.
+    pub(super) fn get_many(&self, at: u64, keys: Vec<Vec<u8>>) -> Result<Vec<Row>> {
+        self.read(Kind::BatchGet, at, async |mut snapshot| {
+            let pairs = snapshot.batch_get(keys.iter().cloned()).await?;
+            Ok(pairs.map(|pair| (pair.0.into(), pair.1)).collect())
+        })
+    }
+
+    pub(super) fn scan(
+        &self,
+        at: u64,
+        (start, end): (&[u8], &[u8]),
+        direction: Direction,
+        limit: u32,
+    ) -> Result<Vec<Row>> {
+        let row = |pair: tikv_client::KvPair| (pair.0.into(), pair.1);
+        self.read(Kind::Scan, at, async |mut snapshot| {
+            let range = BoundRange::from((Key::from(start.to_vec()), Key::from(end.to_vec())));
+            Ok(match direction {
+                Direction::Forward => snapshot.scan(range, limit).await?.map(row).collect(),
+                Direction::Backward => snapshot.scan_reverse(range, limit).await?.map(row).collect(),
+            })
+        })
+    }
+
+    /// Reading changes nothing, so it is done again until the time is up.
+    fn read<T>(
+        &self,
+        kind: Kind,
+        at: u64,
+        ask: impl AsyncFn(Snapshot) -> tikv_client::Result<T>,
+    ) -> Result<T> {
+        let begun = Instant::now();
+        let read = self.handle.block_on(async {
+            let until = tokio::time::Instant::from_std(begun + self.shared.timeout);
+            let mut wait_ms = RETRY_MS;
+            loop {
+                let snapshot = self.shared.client()?.snapshot(Timestamp::from_version(at), reading());
+                match tokio::time::timeout_at(until, ask(snapshot)).await {
+                    Ok(Ok(read)) => return Ok(read),
+                    Ok(Err(error)) => {
+                        let met = Met::of(&error);
+                        self.shared.counters.met(met);
+                        if met == Met::Fatal || tokio::time::Instant::now() >= until {
+                            return Err(Error::Unavailable(words(&error)));
+                        }
+                    }
+                    Err(_) => return Err(self.shared.too_late()),
+                }
+                pause(&mut wait_ms).await;
+            }
+        });
+        self.shared.counters.note(kind, begun);
+        read
+    }
+
+    /// A transaction of its own timestamp. One that met conflicts before commits in two phases.
+    pub(super) fn begin(&self, conflicts: u32) -> Result<Begun> {
+        let begun = Instant::now();
+        let one_phase = conflicts == 0;
+        let transaction = self.handle.block_on(async {
+            let options = writing(TransactionOptions::new_optimistic(), EXACT);
+            let options = if one_phase { options.try_one_pc() } else { options };
+            self.shared.begin(options).await
+        });
+        self.shared.counters.note(Kind::Timestamp, begun);
+        let transaction = transaction?;
+        let at = transaction.start_timestamp().version();
+        let handle = self.handle.clone();
+        Ok(Begun { transaction: Some(transaction), at, handle, one_phase, pessimistic: false })
+    }
+
+    /// A transaction that holds these rows from its beginning, and reads what was committed when it had them.
+    pub(super) fn begin_holding(&self, rows: &[Vec<u8>]) -> Result<Begun> {
+        let shared = &self.shared;
+        let started = Instant::now();
+        let locked = self.handle.block_on(async {
+            let until = tokio::time::Instant::from_std(started + shared.timeout);
+            let mut wait_ms = RETRY_MS;
+            loop {
+                match shared.lock(rows, until).await {
+                    // Whoever had them has committed: they are there for the next who asks.
+                    Err(Error::Conflict) if tokio::time::Instant::now() < until => pause(&mut wait_ms).await,
+                    locked => return locked,
+                }
+            }
+        });
+        shared.counters.note(Kind::Lock, started);
+        let (transaction, at) = locked?;
+        let handle = self.handle.clone();
+        Ok(Begun { transaction: Some(transaction), at, handle, one_phase: false, pessimistic: true })
+    }
+
+    pub(super) fn commit(&self, mut begun: Begun, changes: Changes) -> Result<u64> {
+        let Some(transaction) = begun.transaction.take() else {
+            return Err(Error::Unavailable("the transaction has ended".to_owned()));
+        };
+        let started = Instant::now();
+        // Large ones take longer, and nobody else is held up by that.
+        let timeout = self.shared.timeout + Duration::from_secs(changes.rows() as u64 / 5_000);
+        let committing = Committing {
+            shared: &self.shared,
+            one_phase: begun.one_phase && changes.bytes < ONE_PHASE_BYTES,
+            holds_rows: begun.pessimistic,
+            until: tokio::time::Instant::from_std(started + timeout),
+        };
+        let committed = self.handle.block_on(committing.run(transaction, changes));
+        self.shared.counters.note(Kind::Commit, started);
+        match &committed {
+            Ok(_) => self.shared.counters.commits.fetch_add(1, Ordering::Relaxed),
+            Err(Error::Conflict) => self.shared.counters.conflicts.fetch_add(1, Ordering::Relaxed),
+            Err(Error::OutcomeUnknown(_)) => self.shared.counters.unknown.fetch_add(1, Ordering::Relaxed),
+            Err(_) => 0,
+        };
+        committed
+    }
+
+    /// Why the cluster does not serve at the moment.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.shared.trouble.read().clone()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Locks that it holds are given back. Others find them out otherwise, but only after seconds.
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(transaction) = self.transaction.take()
+            && self.pessimistic
+        {
+            self.handle.spawn(roll_back(transaction));
+        }
+    }
+}
+
+impl Shared {
+    fn client(&self) -> Result<TransactionClient> {
+        if self.is_in_trouble.load(Ordering::Acquire) {
+            let why = self.trouble.read().clone().unwrap_or_default();
+            return Err(Error::Unavailable(format!("TiKV cannot be reached: {why}")));
+        }
+        let away = || Error::Unavailable("TiKV cannot be reached".to_owned());
+        self.client.read().clone().ok_or_else(away)
+    }
+
+    fn too_late(&self) -> Error {
+        Error::Unavailable(format!("TiKV gave no answer within {} ms", self.timeout.as_millis()))
+    }
+
+    async fn timestamp(&self) -> Result<Timestamp> {
+        let client = self.client()?;
+        self.of_pd(client.current_timestamp()).await
+    }
+
+    async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        let client = self.client()?;
+        self.of_pd(client.begin_with_options(options)).await
+    }
+
+    /// Locks rows; the transaction that holds them, and what it may read at.
+    async fn lock(&self, rows: &[Vec<u8>], until: tokio::time::Instant) -> Result<(Transaction, u64)> {
+        let mut transaction = self.begin(writing(TransactionOptions::new_pessimistic(), PATIENT)).await?;
+        let locking = transaction.lock_keys(rows.iter().cloned());
+        let failed = match tokio::time::timeout_at(until, locking).await {
+            Ok(Ok(())) => match self.timestamp().await {
+                Ok(at) => return Ok((transaction, at.version())),
+                Err(error) => error,
+            },
+            Ok(Err(error)) => match Refusal::of(&error).unwrap_or(Refusal::Unclear).error(&error) {
+                // Nothing was to be written yet.
+                Error::OutcomeUnknown(why) => Error::Unavailable(why),
+                other => other,
+            },
+            Err(_) => self.too_late(),
+        };
+        tokio::spawn(roll_back(transaction));
+        Err(failed)
+    }
+
+    /// Whoever gives timestamps is needed by everybody: where it gives none, nobody is let through until it does again.
+    async fn of_pd<T>(&self, asked: impl Future<Output = tikv_client::Result<T>>) -> Result<T> {
+        let why = match tokio::time::timeout(self.timeout, asked).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => words(&error),
+            Err(_) => format!("no timestamp within {} ms", self.timeout.as_millis()),
+        };
+        self.in_trouble(&why);
+        Err(Error::Unavailable(format!("TiKV cannot be reached: {why}")))
+    }
+
+    fn in_trouble(&self, why: &str) {
+        *self.trouble.write() = Some(why.to_owned());
+        if !self.is_in_trouble.swap(true, Ordering::AcqRel) {
+            tracing::warn!("the cluster cannot be reached: {why}");
+            self.reconnect.notify_one();
+        }
+    }
+
+    async fn connect(&self) -> tikv_client::Result<TransactionClient> {
+        let config = Config::default()
+            .with_timeout(self.timeout)
+            .with_grpc_max_decoding_message_size(MAX_ANSWER_BYTES);
+        let client = TransactionClient::new_with_config(self.addresses.clone(), config).await?;
+        client.current_timestamp().await?;
+        Ok(client)
+    }
+}
+
+/// A new client takes the place of one that does not get through: what it knew of the cluster may be wrong by now.
+async fn keep_connected(shared: Arc<Shared>) {
+    loop {
+        if !shared.is_in_trouble.load(Ordering::Acquire) {
+            shared.reconnect.notified().await;
+            continue;
+        }
+        let limit = shared.timeout.min(Duration::from_secs(2));
+        match tokio::time::timeout(limit, shared.connect()).await {
+            Ok(Ok(client)) => {
+                *shared.client.write() = Some(client);
+                *shared.trouble.write() = None;
+                shared.is_in_trouble.store(false, Ordering::Release);
+                tracing::info!("connected to the cluster at {}", shared.addresses.join(", "));
+            }
+            Ok(Err(error)) => *shared.trouble.write() = Some(words(&error)),
+            Err(_) => {
+                *shared.trouble.write() = Some(format!("no answer from {}", shared.addresses.join(", ")));
+            }
+        }
+        tokio::time::sleep(RECONNECT_EVERY).await;
+    }
+}
+
+/// A commit under way. Small ones are sent once at a time, so that each refusal is known to be one.
+struct Committing<'c> {
+    shared: &'c Shared,
+    one_phase: bool,
+    /// What it locks it has held from its beginning.
+    holds_rows: bool,
+    until: tokio::time::Instant,
+}
+
+impl Committing<'_> {
+    async fn run(&self, mut transaction: Transaction, changes: Changes) -> Result<u64> {
+        let keys: Vec<Vec<u8>> = changes.puts.iter().map(|row| &row.0).take(REFRESH_ROWS).cloned().collect();
+        if let Err(error) = self.gather(&mut transaction, changes).await {
+            roll_back(transaction).await;
+            return Err(error);
+        }
+        // An answer was lost: what was sent may have been applied.
+        let mut is_unclear = false;
+        let mut wait_ms = RETRY_MS;
+        let failed = loop {
+            let error = match tokio::time::timeout_at(self.until, transaction.commit()).await {
+                Ok(Ok(at)) => return Ok(at.map_or(0, |at| at.version())),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    let why = format!("no answer within {} ms", self.shared.timeout.as_millis());
+                    break Error::OutcomeUnknown(why);
+                }
+            };
+            let refusal = Refusal::of(&error).unwrap_or(Refusal::Unclear);
+            self.shared.counters.met(Met::of(&error));
+            match refusal {
+                // The store knows a one-phase commit again that it has made.
+                Refusal::Conflict if is_unclear && !self.one_phase => {
+                    break Error::OutcomeUnknown(words(&error));
+                }
+                Refusal::Conflict | Refusal::TooLarge => break refusal.error(&error),
+                Refusal::Full | Refusal::Later if is_unclear => {}
+                Refusal::Full => break refusal.error(&error),
+                Refusal::Later => {}
+                Refusal::Unclear => is_unclear = true,
+            }
+            if tokio::time::Instant::now() + Duration::from_millis(wait_ms) >= self.until {
+                break match (is_unclear, refusal) {
+                    (true, _) => Error::OutcomeUnknown(words(&error)),
+                    (false, _) => Error::Unavailable(words(&error)),
+                };
+            }
+            self.shared.counters.retries.fetch_add(1, Ordering::Relaxed);
+            pause(&mut wait_ms).await;
+            self.refresh(&transaction, &keys).await;
+        };
+        if !matches!(failed, Error::OutcomeUnknown(_)) {
+            tokio::spawn(roll_back(transaction));
+        }
+        Err(failed)
+    }
+
+    async fn gather(&self, transaction: &mut Transaction, changes: Changes) -> Result<()> {
+        let puts = changes.puts.into_iter().map(|(key, value)| Mutation::Put(key.into(), value));
+        let deletes = changes.deletes.into_iter().map(|key| Mutation::Delete(key.into()));
+        let gathered = async {
+            transaction.batch_mutate(puts.chain(deletes)).await?;
+            if self.holds_rows { Ok(()) } else { transaction.lock_keys(changes.locks).await }
+        };
+        match tokio::time::timeout_at(self.until, gathered).await {
+            Ok(Ok(())) => Ok(()),
+            // Nothing was sent, but for the locks of rows that it has not held yet.
+            Ok(Err(error)) => match Refusal::of(&error) {
+                Some(refusal @ (Refusal::Conflict | Refusal::TooLarge)) => Err(refusal.error(&error)),
+                _ => Err(Error::Unavailable(words(&error))),
+            },
+            Err(_) => Err(self.shared.too_late()),
+        }
+    }
+
+    /// Learns where the rows are now: a read follows its region, a commit that is sent once does not.
+    async fn refresh(&self, transaction: &Transaction, keys: &[Vec<u8>]) {
+        let Ok(client) = self.shared.client() else { return };
+        let mut snapshot = client.snapshot(transaction.start_timestamp(), reading());
+        // What fails fails again with the commit, and is told there.
+        let _ = tokio::time::timeout_at(self.until, snapshot.batch_get(keys.iter().cloned())).await;
+    }
+}
+
+async fn roll_back(mut transaction: Transaction) {
+    // Locks that stay are found out by whoever meets them, once their time is up.
+    if let Err(error) = transaction.rollback().await {
+        tracing::debug!(%error, "a transaction could not be rolled back");
+    }
+}
+
+async fn pause(wait_ms: &mut u64) {
+    tokio::time::sleep(Duration::from_millis(*wait_ms)).await;
+    *wait_ms = (*wait_ms * 2).min(MAX_RETRY_MS);
+}
+
+/// Nothing is sent again by the library.
+const EXACT: Backoff = Backoff::no_backoff();
+/// The library sends again by itself.
+const PATIENT: Backoff = Backoff::no_jitter_backoff(RETRY_MS, MAX_RETRY_MS, MAX_RETRIES);
+
+fn reading() -> TransactionOptions {
+    let retry = RetryOptions { region_backoff: PATIENT, lock_backoff: PATIENT };
+    TransactionOptions::new_optimistic().retry_options(retry).drop_check(CheckLevel::None)
+}
+
+/// Without a task that keeps its locks alive: it is over before these run out.
+fn writing(options: TransactionOptions, region_backoff: Backoff) -> TransactionOptions {
+    options
+        .retry_options(RetryOptions { region_backoff, lock_backoff: PATIENT })
+        .drop_check(CheckLevel::None)
+        .heartbeat_option(HeartbeatOption::NoHeartbeat)
+}
+
+/// What an answer says about a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// Another transaction won. Nothing was written.
+    Conflict,
+    /// Never.
+    TooLarge,
+    Full,
+    /// Not this time: the region has moved, the store is busy.
+    Later,
+    /// Nobody knows.
+    Unclear,
+}
+
+impl Refusal {
+    /// The strongest that an error, with all that are nested in it, says.
+    fn of(error: &ClientError) -> Option<Refusal> {
+        match error {
+            ClientError::ExtractedErrors(all) | ClientError::MultipleKeyErrors(all) => {
+                let found: Vec<Refusal> = all.iter().filter_map(Refusal::of).collect();
+                let any = |refusal| found.contains(&refusal).then_some(refusal);
+                any(Refusal::Unclear)
+                    .or(any(Refusal::TooLarge))
+                    .or(any(Refusal::Conflict))
+                    .or(any(Refusal::Full))
+                    .or(found.first().copied())
+            }
+            ClientError::PessimisticLockError { inner, .. } => Refusal::of(inner),
+            ClientError::KeyError(error) => Some(if error.abort.is_empty() || is_conflict(error) {
+                Refusal::Conflict
+            } else {
+                Refusal::Unclear
+            }),
+            ClientError::TxnNotFound(_)
+            | ClientError::OnePcFailure
+            | ClientError::ResolveLockError(_)
+            | ClientError::DuplicateKeyInsertion => Some(Refusal::Conflict),
+            ClientError::RegionError(error) => Some(Refusal::of_region(error)),
+            // Nothing was sent.
+            ClientError::LeaderNotFound { .. }
+            | ClientError::RegionForKeyNotFound { .. }
+            | ClientError::RegionForRangeNotFound { .. }
+            | ClientError::RegionNotFoundInResponse { .. }
+            | ClientError::EntryNotFoundInRegionCache
+            | ClientError::NoCurrentRegions => Some(Refusal::Later),
+            _ => Some(Refusal::Unclear),
+        }
+    }
+
+    fn of_region(error: &ProtoRegionError) -> Refusal {
+        if error.raft_entry_too_large.is_some() {
+            return Refusal::TooLarge;
+        }
+        if error.disk_full.is_some() {
+            return Refusal::Full;
+        }
+        Refusal::Later
+    }
+
+    fn error(self, error: &ClientError) -> Error {
+        match self {
+            Refusal::Conflict => Error::Conflict,
+            Refusal::TooLarge => Error::TooLarge("TiKV takes no row of this size".to_owned()),
+            Refusal::Full => Error::Full("TiKV has no space left".to_owned()),
+            Refusal::Later => Error::Unavailable(words(error)),
+            Refusal::Unclear => Error::OutcomeUnknown(words(error)),
+        }
+    }
+}
+
+/// The words by which a store says that a lock was taken away meanwhile.
+fn is_conflict(error: &tikv_client::ProtoKeyError) -> bool {
+    error.conflict.is_some() || error.locked.is_some() || error.deadlock.is_some()
+}
+
+/// What an answer says about the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    Region,
+    Lock,
+    Transport,
+    Conflict,
+    /// Asking again changes nothing.
+    Fatal,
+}
+
+impl Met {
+    fn of(error: &ClientError) -> Met {
+        match error {
+            ClientError::ExtractedErrors(all) | ClientError::MultipleKeyErrors(all) => {
+                all.first().map_or(Met::Transport, Met::of)
+            }
+            ClientError::RegionError(_) | ClientError::LeaderNotFound { .. } => Met::Region,
+            ClientError::ResolveLockError(_) => Met::Lock,
+            ClientError::KeyError(error) if error.locked.is_some() => Met::Lock,
+            ClientError::KeyError(error) if error.conflict.is_some() => Met::Conflict,
+            ClientError::KeyError(_) | ClientError::Unimplemented | ClientError::KvError { .. } => Met::Fatal,
+            _ => Met::Transport,
+        }
+    }
+}
+
+/// An error in words for whoever reads the log, of a length that fits there.
+fn words(error: &ClientError) -> String {
+    const MAX_CHARS: usize = 300;
+    error.to_string().replace(['\r', '\n'], " ").chars().take(MAX_CHARS).collect()
+}

@@ -1,0 +1,255 @@
+//! What the cluster may answer, by what it means.
+
+use tikv_double::{Call, Fault, Rates, Rule};
+
+use super::*;
+use crate::{Contended, Error};
+
+#[test]
+fn region_errors_are_nobodys_business() {
+    let (double, engine) = alone();
+    put(&engine, b"a", b"0");
+    for (round, fault) in [
+        Fault::NotLeader { hint: false },
+        Fault::NotLeader { hint: true },
+        Fault::EpochNotMatch,
+        Fault::RegionNotFound,
+        Fault::StaleCommand,
+        Fault::ServerIsBusy,
+        Fault::MaxTimestampNotSynced,
+        Fault::MoveLeader,
+        Fault::Split,
+        Fault::Unavailable,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for call in [Call::Get, Call::Prewrite] {
+            let value = round.to_string().into_bytes();
+            double.inject(Rule::on(call, fault.clone()));
+            put(&engine, b"a", &value);
+            assert_eq!(committed(&engine, b"a"), Some(value), "{fault:?} of {call:?}");
+        }
+    }
+    assert!(double.faults_struck() >= 20);
+}
+
+#[test]
+fn an_answer_that_is_lost_is_asked_for_again_and_nothing_is_done_twice() {
+    let (double, engine) = alone();
+    put(&engine, b"n", &0_u64.to_be_bytes());
+    let count = || {
+        let mut write = engine.begin_write(Wait::Allowed);
+        let before = u64::from_be_bytes(get(&write, b"n").unwrap().try_into().unwrap());
+        write.put(PLAIN, b"n", &[&(before + 1).to_be_bytes()]);
+        write.commit()
+    };
+    for fault in [Fault::UnavailableAfter, Fault::Unavailable] {
+        double.inject(Rule::on(Call::Prewrite, fault));
+        count().unwrap();
+    }
+    assert_eq!(committed(&engine, b"n"), Some(2_u64.to_be_bytes().to_vec()));
+}
+
+#[test]
+fn a_commit_without_an_answer_has_an_unknown_outcome() {
+    let double = start(DoubleOptions::default());
+    let engine = open_with(&double, "alone", Duration::from_millis(700));
+    put(&engine, b"a", b"0");
+    for (fault, left) in [(Fault::TimeoutAfter, "1"), (Fault::TimeoutBefore, "1")] {
+        double.inject(Rule::on(Call::Prewrite, fault.clone()).always());
+        let refused = try_put(&engine, b"a", b"1");
+        assert!(matches!(refused, Err(Error::OutcomeUnknown(_))), "{fault:?}: {refused:?}");
+        double.clear_faults();
+        assert_eq!(committed(&engine, b"a"), Some(left.as_bytes().to_vec()), "{fault:?}");
+    }
+    assert_eq!(engine.stats().remote.unwrap().unknown_outcomes, 2);
+    // The commit of a transaction in two phases.
+    assert!(double.split(b"alone\0m"));
+    double.inject(Rule::on(Call::Commit, Fault::TimeoutAfter).always());
+    let mut write = engine.begin_write(Wait::Allowed);
+    get(&write, b"a");
+    write.put(PLAIN, b"a", &[b"2"]);
+    write.put(PLAIN, b"z", &[b"2"]);
+    let refused = write.commit();
+    assert!(matches!(refused, Err(Error::OutcomeUnknown(_))), "{refused:?}");
+    double.clear_faults();
+    assert_eq!(committed(&engine, b"z"), Some(b"2".to_vec()));
+}
+
+#[test]
+fn a_read_without_an_answer_is_unavailable() {
+    let double = start(DoubleOptions::default());
+    let engine = open_with(&double, "alone", Duration::from_millis(300));
+    put(&engine, b"a", b"0");
+    double.inject(Rule::on(Call::Get, Fault::TimeoutBefore).always());
+    let refused = engine.begin_read(Wait::Allowed).get(PLAIN, b"a", &mut Vec::new());
+    assert!(matches!(&refused, Err(Error::Unavailable(why)) if why.contains("300 ms")), "{refused:?}");
+    double.clear_faults();
+    assert_eq!(committed(&engine, b"a"), Some(b"0".to_vec()));
+}
+
+#[test]
+fn conflicts_are_told_and_leave_no_locks() {
+    let (double, engine) = alone();
+    put(&engine, b"a", b"0");
+    double.inject(Rule::on(Call::Prewrite, Fault::Conflict));
+    assert!(matches!(try_put(&engine, b"a", b"1"), Err(Error::Conflict)));
+    put(&engine, b"a", b"2");
+    assert_eq!(committed(&engine, b"a"), Some(b"2".to_vec()));
+    assert_eq!(engine.stats().remote.unwrap().conflicts, 1);
+}
+
+#[test]
+fn locks_of_those_who_died_are_resolved() {
+    let (double, engine) = alone();
+    put(&engine, b"a", b"0");
+    double.inject(Rule::on(Call::Get, Fault::AbandonedLock));
+    assert_eq!(committed(&engine, b"a"), Some(b"0".to_vec()));
+    double.inject(Rule::on(Call::Prewrite, Fault::AbandonedLock));
+    // A conflict is allowed: whoever died may have been before.
+    let mut written = try_put(&engine, b"a", b"1");
+    for _ in 0..10 {
+        if written.is_ok() {
+            break;
+        }
+        assert!(matches!(written, Err(Error::Conflict)), "{written:?}");
+        written = try_put(&engine, b"a", b"1");
+    }
+    written.unwrap();
+    assert_eq!(committed(&engine, b"a"), Some(b"1".to_vec()));
+}
+
+/// Two nodes count in one row. Who has met conflicts holds the row from its beginning, and nobody comes between.
+#[test]
+fn after_conflicts_the_rows_are_held() {
+    const COUNTS: u64 = 100;
+    let double = start(DoubleOptions::default());
+    let engines = [open(&double, "same"), open(&double, "same")];
+    put(&engines[0], b"n", &0_u64.to_be_bytes());
+    let most = AtomicUsize::new(0);
+    std::thread::scope(|threads| {
+        for engine in engines.iter().chain(&engines) {
+            threads.spawn(|| {
+                for _ in 0..COUNTS {
+                    let mut contended = Contended::default();
+                    loop {
+                        let mut write = engine.begin_again(Wait::Allowed, &contended);
+                        let mut value = Vec::new();
+                        let counted = write.get(PLAIN, b"n", &mut value).and_then(|_| {
+                            let before = u64::from_be_bytes(value.try_into().unwrap());
+                            write.put(PLAIN, b"n", &[&(before + 1).to_be_bytes()]);
+                            contended.note(&write);
+                            write.commit()
+                        });
+                        match counted {
+                            Ok(_) => break,
+                            Err(Error::Conflict) => contended.conflicts += 1,
+                            Err(other) => panic!("{other}"),
+                        }
+                    }
+                    most.fetch_max(contended.conflicts as usize, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    let counted = committed(&engines[1], b"n").unwrap();
+    assert_eq!(u64::from_be_bytes(counted.try_into().unwrap()), 4 * COUNTS);
+    println!("most conflicts of one: {}", most.load(Ordering::SeqCst));
+}
+
+#[test]
+fn a_cluster_that_goes_away_is_missed_and_found_again() {
+    let double = start(DoubleOptions::default());
+    let engine = open_with(&double, "alone", Duration::from_millis(500));
+    put(&engine, b"a", b"1");
+    double.stop_pd();
+    double.store_ids().into_iter().for_each(|id| double.stop_store(id));
+    for _ in 0..3 {
+        let refused = engine.begin_read(Wait::Allowed).get(PLAIN, b"a", &mut Vec::new());
+        assert!(matches!(&refused, Err(Error::Unavailable(_))), "{refused:?}");
+        assert!(matches!(try_put(&engine, b"a", b"2"), Err(Error::Unavailable(_))));
+    }
+    assert!(engine.stats().remote.unwrap().trouble.is_some());
+    double.store_ids().into_iter().for_each(|id| double.start_store(id).unwrap());
+    double.start_pd().unwrap();
+    while try_put(&engine, b"a", b"3").is_err() {
+        std::thread::yield_now();
+    }
+    assert_eq!(committed(&engine, b"a"), Some(b"3".to_vec()));
+    assert!(engine.stats().remote.unwrap().trouble.is_none());
+}
+
+#[test]
+fn an_engine_starts_before_its_cluster() {
+    let double = start(DoubleOptions::default());
+    double.stop_pd();
+    let options = Options {
+        pd_addresses: vec![double.pd_address()],
+        prefix: "early".to_owned(),
+        timeout: Duration::from_millis(300),
+    };
+    let engine = TikvEngine::open(&options).unwrap();
+    assert!(matches!(engine.wait_connected(), Err(Error::Unavailable(_))));
+    assert!(matches!(try_put(&engine, b"a", b"1"), Err(Error::Unavailable(_))));
+    double.start_pd().unwrap();
+    while try_put(&engine, b"a", b"1").is_err() {
+        std::thread::yield_now();
+    }
+}
+
+/// Whatever goes wrong on the way: what was acknowledged is there, once.
+#[test]
+fn counts_are_right_under_faults_at_random() {
+    let rates = Rates {
+        region_error: 0.02,
+        busy: 0.02,
+        conflict: 0.02,
+        abandoned_lock: 0.005,
+        split: 0.005,
+        move_leader: 0.01,
+        unavailable: 0.01,
+        unavailable_after: 0.01,
+        ..Rates::default()
+    };
+    let double = start(DoubleOptions { seed: 7, ..DoubleOptions::default() });
+    let engine = open(&double, "random");
+    for thread in 0..3_u8 {
+        put(&engine, &[thread], &0_u64.to_be_bytes());
+    }
+    double.set_rates(rates);
+    let sums: Vec<(u64, u64)> = std::thread::scope(|threads| {
+        let counting: Vec<_> = (0..3_u8)
+            .map(|thread| {
+                let engine = &engine;
+                threads.spawn(move || {
+                    let (mut done, mut unknown) = (0, 0);
+                    for _ in 0..150 {
+                        let mut write = engine.begin_write(Wait::Allowed);
+                        let mut value = Vec::new();
+                        match write.get(PLAIN, &[thread], &mut value).and_then(|_| {
+                            let before = u64::from_be_bytes(value.try_into().unwrap());
+                            write.put(PLAIN, &[thread], &[&(before + 1).to_be_bytes()]);
+                            write.put(PLAIN, &[0xf0, thread], &[&before.to_be_bytes()]);
+                            write.commit()
+                        }) {
+                            Ok(_) => done += 1,
+                            Err(Error::OutcomeUnknown(_)) => unknown += 1,
+                            Err(Error::Conflict) => {}
+                            Err(other) => panic!("{other}"),
+                        }
+                    }
+                    (done, unknown)
+                })
+            })
+            .collect();
+        counting.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    double.clear_faults();
+    for (thread, (done, unknown)) in (0..3_u8).zip(sums) {
+        let counted = u64::from_be_bytes(committed(&engine, &[thread]).unwrap().try_into().unwrap());
+        assert!((done..=done + unknown).contains(&counted), "{counted} of {done} and {unknown} unknown");
+        assert_eq!(committed(&engine, &[0xf0, thread]), Some((counted - 1).to_be_bytes().to_vec()));
+    }
+    assert!(double.faults_struck() > 50);
+}

@@ -1,0 +1,118 @@
+//! Pipelines where rows are elsewhere: commands that came together go to a worker together, which fetches what they read with few
+//! requests. One by one each would wait for its own.
+
+use std::time::Instant;
+
+use super::connection::Connection;
+use super::io_thread::IoThread;
+use super::pipeline::may_batch;
+use super::workers::Work;
+use crate::clients::Client;
+use crate::dispatch::caller::Caller;
+use crate::dispatch::executor::{Executor, On};
+use crate::dispatch::gate;
+use crate::dispatch::lookahead::Lookahead;
+use crate::dispatch::multi::Queued;
+use crate::dispatch::spec::{Flags, Run};
+use crate::dispatch::stats::{self, Ended};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
+use crate::dispatch::watches::Watching;
+use crate::keyspace::Limits;
+
+impl IoThread {
+    /// Hands the commands from this one on to a worker, as far as they work on keys and nothing may come between them; how many.
+    /// Fewer than two are left to the ordinary way.
+    pub(super) fn submit_together(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        lookahead: &Lookahead,
+        (first, bytes): (usize, &[u8]),
+    ) -> usize {
+        if !may_batch(connection, &self.node)
+            || self.node.clients.monitors() > 0
+            || self.node.pause.holds(true, self.pipeline.now_ms).is_some()
+        {
+            return 0;
+        }
+        let db = connection.session.db;
+        let (node, config, login) = (&*self.node, &*self.config, &mut connection.session.login);
+        // A call that is refused ends them: it is told why by itself.
+        let may_join = |call: &Call<'_>| {
+            let spec = call.command.spec;
+            matches!(spec.run_of(call.words), Run::Read(_) | Run::Write(_))
+                && !spec.flags.has(Flags::BLOCKING)
+                && gate::admit(call, login, node, config).is_ok()
+                && (login.is_free(&node.acl) || gate::permit_patterns(call, login.user(), node).is_ok())
+        };
+        let calls: Vec<Queued> = (first..)
+            .map_while(|index| lookahead.call(index, db, bytes))
+            .take_while(may_join)
+            .map(|call| call.to_queued())
+            .collect();
+        let count = calls.len();
+        let Some(queued) = calls.first().filter(|_| count > 1) else { return 0 };
+        self.pipeline.executor.counters.offloaded.add(count as u64);
+        let (command, words) = (queued.command, queued.words.clone());
+        for call in &calls {
+            connection.session.client.ran(call.command.id, self.pipeline.now_ms);
+        }
+        self.submit(connection, place, command, words.view(), Work::Together { calls, limits: self.limits });
+        count
+    }
+}
+
+/// Runs commands that came together: those that only read on one snapshot, those that write one key in one transaction. Whether
+/// anything was written.
+pub(super) fn run(
+    executor: &mut Executor,
+    (caller, client): (Caller, &Client),
+    calls: &[Queued],
+    limits: &Limits,
+    out: &mut Vec<u8>,
+) -> bool {
+    let (mut rest, mut wrote) = (calls, false);
+    while let Some(count) = unit_len(rest) {
+        let begun = Instant::now();
+        let now_ms = executor.node.clock.now_ms();
+        let (together, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        let unit = Unit {
+            caller,
+            calls: together.iter().map(Queued::call),
+            atomic: Atomic::No,
+            watching: Watching::No,
+            woken: false,
+            now_ms,
+            limits,
+        };
+        let outcome = executor.run(&unit, On::Worker(Why::Cold), out);
+        wrote |= matches!(outcome, Outcome::Replied { wrote: true });
+        // A unit may end before a call that is much work.
+        let ran = executor.steps.len().clamp(1, together.len());
+        let nanos = begun.elapsed().as_nanos() as u64 / ran as u64;
+        for queued in together.iter().take(ran) {
+            let ended = Ended { command: queued.command, words: queued.words.view(), client, now_ms, nanos };
+            stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
+        }
+        rest = if ran < together.len() { rest.get(ran..).unwrap_or_default() } else { behind };
+    }
+    wrote
+}
+
+/// How many of them, from the first on, are one unit; none where there are none.
+fn unit_len(calls: &[Queued]) -> Option<usize> {
+    let first = calls.first()?;
+    let reads = |queued: &Queued| matches!(queued.command.spec.run_of(queued.words.view()), Run::Read(_));
+    let key = |queued: &Queued| {
+        queued.command.spec.keys.single().and_then(|at| queued.words.view().get(at).map(<[u8]>::to_vec))
+    };
+    if reads(first) {
+        return Some(calls.iter().take_while(|queued| reads(queued)).count());
+    }
+    if !first.command.batches {
+        return Some(1);
+    }
+    let wanted = key(first);
+    let same = |queued: &&Queued| queued.command.batches && queued.db == first.db && key(queued) == wanted;
+    Some(calls.iter().take_while(same).count().max(1))
+}
