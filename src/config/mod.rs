@@ -23,7 +23,9 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+pub use choice::{
+    ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, EvictionPolicy, Guard, LogLevel, Victim,
+};
 pub use docs::docs;
 pub use live::{Hook, Live, SetError};
 pub use memory::MemorySplit;
@@ -31,6 +33,7 @@ pub use rewrite::RewriteError;
 pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
 use value::Value;
 
+use crate::encoding::stream::producers::Retention;
 use crate::keyspace::Limits;
 
 /// Declares the struct and a value of it that only the table's defaults make useful.
@@ -76,6 +79,9 @@ config! {
     dbfilename: String,
 
     maxmemory: Auto,
+    /// Zero is no limit.
+    maxdisk: u64,
+    maxmemory_policy: EvictionPolicy,
     memory_dirty_percent: u8,
     memory_row_cache_percent: u8,
     memory_block_cache_percent: u8,
@@ -105,6 +111,8 @@ config! {
     list_max_listpack_size: i64,
     hll_sparse_max_bytes: usize,
     stream_node_max_entries: usize,
+    stream_idmp_duration_secs: u32,
+    stream_idmp_maxsize: u32,
 
     loglevel: LogLevel,
     /// Empty is the standard output.
@@ -117,6 +125,11 @@ config! {
     /// -1 is off.
     slowlog_log_slower_than_micros: i64,
     slowlog_max_len: usize,
+    /// -1 is off.
+    commandlog_request_larger_than: i64,
+    commandlog_large_request_max_len: usize,
+    commandlog_reply_larger_than: i64,
+    commandlog_large_reply_max_len: usize,
     /// Zero is off.
     latency_monitor_threshold_millis: u64,
     latency_tracking: bool,
@@ -176,6 +189,10 @@ impl Config {
             zset_value_len: self.zset_max_listpack_value,
             hll_sparse_bytes: self.hll_sparse_max_bytes,
             stream_node_entries: self.stream_node_max_entries,
+            stream_records: Retention {
+                duration_s: self.stream_idmp_duration_secs,
+                limit: self.stream_idmp_maxsize,
+            },
         }
     }
 

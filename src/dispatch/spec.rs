@@ -400,6 +400,8 @@ pub struct Spec {
     pub not_queued: bool,
     /// What it waits for goes with its key: it is told when that is gone.
     pub ends_with_key: bool,
+    /// Gets the fields that the connection has prepared put in between its words before it runs.
+    pub takes_fieldset: bool,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -425,6 +427,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         reads_sources: false,
         not_queued: false,
         ends_with_key: false,
+        takes_fieldset: false,
     }
 }
 
@@ -496,6 +499,12 @@ impl Spec {
     /// Is told when a key that it waits for is gone.
     pub const fn ends_with_key(mut self) -> Spec {
         self.ends_with_key = true;
+        self
+    }
+
+    /// Is given fields that the connection has prepared.
+    pub const fn takes_fieldset(mut self) -> Spec {
+        self.takes_fieldset = true;
         self
     }
 

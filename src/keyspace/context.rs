@@ -16,6 +16,7 @@ use super::entry::{self, Entry};
 use super::events::remember_lapsed;
 use super::shared::Building;
 use crate::config::Events;
+use crate::encoding::stream::producers::Retention;
 use crate::encoding::{rows, slot};
 use crate::error::{Error, Result, Stop, Why};
 use crate::reply::{Reply, Span};
@@ -79,6 +80,8 @@ pub struct Limits {
     pub hll_sparse_bytes: usize,
     /// Entries of a stream that Redis keeps together: where about as many as asked for are removed, these go as one. 0: no limit.
     pub stream_node_entries: usize,
+    /// What is kept of a stream's producers that nobody has told otherwise.
+    pub stream_records: Retention,
 }
 
 impl Limits {
@@ -92,6 +95,7 @@ impl Limits {
         zset_value_len: 64,
         hll_sparse_bytes: 3_000,
         stream_node_entries: 100,
+        stream_records: Retention { duration_s: 100, limit: 100 },
     };
 }
 

@@ -4,11 +4,13 @@
 //! asks for the time: the context brings a transaction and the moment the command runs at.
 
 pub mod build;
+pub mod clocks;
 pub mod context;
 pub mod drop;
 pub mod effects;
 pub mod entry;
 pub mod events;
+pub mod evict;
 pub mod filter;
 pub mod garbage;
 pub mod kind;
@@ -20,6 +22,7 @@ pub mod scan;
 pub mod shared;
 pub mod start;
 
+use self::clocks::Clocks;
 use crate::encoding::slot::SLOTS;
 
 pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws, sourced};
@@ -51,4 +54,6 @@ pub struct Keyspace {
     pub shared: Shared,
     pub garbage: Garbage,
     pub parts: ExpiringParts,
+    /// When keys were used, while somebody asks.
+    pub clocks: Clocks,
 }

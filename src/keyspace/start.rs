@@ -4,6 +4,7 @@
 use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
 
 use super::Keyspace;
+use super::clocks::Clocks;
 use super::garbage::{DeadRows, Garbage};
 use super::local;
 use super::parts::{ExpiringParts, Parts};
@@ -68,6 +69,7 @@ fn open_once(
         parts: ExpiringParts::new(types, usize::from(databases), field_index),
         seed,
         shared,
+        clocks: Clocks::default(),
     };
     Ok((keyspace, floor_ms))
 }

@@ -10,6 +10,7 @@ mod cleaner;
 mod connection;
 mod connections;
 mod eviction;
+mod evictor;
 mod exec;
 mod io_thread;
 mod listener;
@@ -161,6 +162,7 @@ struct Threads {
     workers: Vec<JoinHandle<()>>,
     sweeper: JoinHandle<()>,
     cleaner: JoinHandle<()>,
+    evictor: JoinHandle<()>,
     sweeping: Sender<()>,
 }
 
@@ -209,8 +211,10 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
     let (sweeping, sweep_until) = bounded(0);
     let sweeping_node = Arc::clone(node);
     let (cleaning_node, clean_until) = (Arc::clone(node), sweep_until.clone());
+    let (evicting_node, evict_until) = (Arc::clone(node), sweep_until.clone());
     let sweeper = spawn("sweeper".to_owned(), move || sweeper::run(sweeping_node, &sweep_until))?;
     let cleaner = spawn("cleaner".to_owned(), move || cleaner::run(&cleaning_node, &clean_until))?;
+    let evictor = spawn("evictor".to_owned(), move || evictor::run(&evicting_node, &evict_until))?;
     Ok(Threads {
         mailboxes,
         listener: stopper,
@@ -219,6 +223,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>) -> Result<Threa
         workers: worker_threads,
         sweeper,
         cleaner,
+        evictor,
         sweeping,
     })
 }
@@ -235,6 +240,7 @@ impl Threads {
         drop(self.sweeping);
         join(self.sweeper);
         join(self.cleaner);
+        join(self.evictor);
         for mailbox in &self.mailboxes.threads {
             mailbox.send(Message::Stop);
         }

@@ -27,6 +27,7 @@ mod counter;
 mod crash;
 mod damage;
 mod diff;
+mod eviction;
 mod exhash;
 mod expire;
 mod failing;

@@ -256,7 +256,7 @@ fn wait_blocks_one_client_only() {
 
 #[test]
 fn version() {
-    check3("LOLWUT VERSION 1", r#""Redis ver. 7.0.15\n""#, r#"=txt:"Redis ver. 7.0.15\n""#);
+    check3("LOLWUT VERSION 1", r#""Redis ver. 8.6.2\n""#, r#"=txt:"Redis ver. 8.6.2\n""#);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use super::{at, count, int, memory, small_count};
 use crate::config::appendonly;
-use crate::config::choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, Guard, LogLevel};
+use crate::config::choice::{ActiveExpireMode, AppendFsync, Choice, CrossSlot, EngineKind, EvictionPolicy, Guard, LogLevel};
 use crate::config::limits::{
-    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_WORKER_THREADS,
+    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_RECORDS, MAX_RECORDS_SECS,
+    MAX_WORKER_THREADS,
 };
 use crate::config::option::Section::{
     Clients, Cluster, Keyspace, Memory, Network, Observability, Scripts, Security, Storage,
@@ -78,7 +79,13 @@ pub const OPTIONS: &[Opt] = &[
         .help("Kept and shown. SAVE and BGSAVE name their copies by the time, in `backups/` of `dir`."),
     Opt::new(Memory, "maxmemory", memory(0), "0")
         .field(at!(maxmemory))
-        .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk; nothing is evicted."),
+        .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk."),
+    Opt::new(Memory, "maxdisk", memory(0), "0")
+        .field(at!(maxdisk))
+        .help("Bytes on the disk that data and log may take; 0 is no limit. What happens there, `maxmemory-policy` says."),
+    Opt::new(Memory, "maxmemory-policy", Kind::Choice(EvictionPolicy::NAMES), "noeviction")
+        .field(at!(maxmemory_policy))
+        .help("What happens at `maxdisk`: writes are refused (`noeviction`), or keys are evicted. Without `maxdisk` nothing is evicted, whatever it says, since what does not fit in memory is on disk."),
     Opt::new(Memory, "memory-dirty-percent", PERCENT, "25")
         .field(at!(memory_dirty_percent))
         .help("Part of `maxmemory` for rows that are logged but not yet in the sorted data (at most 1.5gb)."),
@@ -163,6 +170,12 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Keyspace, "stream-node-max-entries", count(), "100")
         .field(at!(stream_node_max_entries))
         .help("Entries of a stream that XADD and XTRIM remove together where `~` asks for about as many."),
+    Opt::new(Keyspace, "stream-idmp-duration", int(1, MAX_RECORDS_SECS as i128), "100")
+        .field(at!(stream_idmp_duration_secs))
+        .help("Seconds for which a stream remembers what was added with IDMP or IDMPAUTO, unless XCFGSET says otherwise."),
+    Opt::new(Keyspace, "stream-idmp-maxsize", int(1, MAX_RECORDS as i128), "100")
+        .field(at!(stream_idmp_maxsize))
+        .help("How many of those it remembers of each producer."),
     Opt::new(Observability, "loglevel", Kind::Choice(LogLevel::NAMES), "notice")
         .field(at!(loglevel))
         .help("How much is logged."),
@@ -183,11 +196,25 @@ pub const OPTIONS: &[Opt] = &[
         .at_start()
         .help("Addresses for `metrics-port`."),
     Opt::new(Observability, "slowlog-log-slower-than", int(-1, i64::MAX as i128), "10000")
+        .alias(&["commandlog-execution-slower-than"])
         .field(at!(slowlog_log_slower_than_micros))
         .help("Microseconds from which a command is put in SLOWLOG; -1 is off, 0 logs all."),
     Opt::new(Observability, "slowlog-max-len", count(), "128")
+        .alias(&["commandlog-slow-execution-max-len"])
         .field(at!(slowlog_max_len))
         .help("Entries that SLOWLOG keeps."),
+    Opt::new(Observability, "commandlog-request-larger-than", int(-1, i64::MAX as i128), "1048576")
+        .field(at!(commandlog_request_larger_than))
+        .help("Bytes from which a command is put in COMMANDLOG as a large request; -1 is off."),
+    Opt::new(Observability, "commandlog-large-request-max-len", count(), "128")
+        .field(at!(commandlog_large_request_max_len))
+        .help("Large requests that COMMANDLOG keeps."),
+    Opt::new(Observability, "commandlog-reply-larger-than", int(-1, i64::MAX as i128), "1048576")
+        .field(at!(commandlog_reply_larger_than))
+        .help("Bytes of a reply from which its command is put in COMMANDLOG; -1 is off."),
+    Opt::new(Observability, "commandlog-large-reply-max-len", count(), "128")
+        .field(at!(commandlog_large_reply_max_len))
+        .help("Large replies that COMMANDLOG keeps."),
     Opt::new(Observability, "latency-monitor-threshold", count(), "0")
         .field(at!(latency_monitor_threshold_millis))
         .help("Milliseconds from which LATENCY records an event; 0 is off."),

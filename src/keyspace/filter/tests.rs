@@ -309,6 +309,7 @@ fn keyspace() -> Arc<Keyspace> {
         parts: crate::keyspace::ExpiringParts::new(&[], 1, crate::encoding::system::FieldIndex::Whole),
         seed: SEED,
         shared: Shared::fresh(1),
+        clocks: crate::keyspace::clocks::Clocks::default(),
     })
 }
 
