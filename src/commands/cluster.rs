@@ -164,7 +164,7 @@ const SUBCOMMANDS: &[Spec] = &[
         .summary("Is refused: one node owns every slot."),
     changing("set-config-epoch", Arity::Exactly(3)),
     changing("setslot", Arity::AtLeast(4)),
-    changing("syncslots", Arity::AtLeast(3)).since("8.4.0").internal(),
+    changing("syncslots", Arity::AtLeast(3)).since("Valkey 9.0.0"),
 ];
 
 const fn replicas_of(name: &'static str) -> Spec {

@@ -139,7 +139,7 @@ fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 }
 
 fn get(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    let Some(state) = cx.node.hotkeys.get() else { return Ok(Reply::NilArray.into()) };
+    let Some(state) = cx.node.hotkeys.get() else { return Ok(Reply::Nil.into()) };
     let after = state.after.unwrap_or_else(|| used(cx));
     Ok(Reply::Array(vec![Reply::Map(shown(&state, cx.now_ms, after))]).into())
 }
@@ -237,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(kit.run(&format!("HOTKEYS START {words}").trim_end().to_owned()), format!("-ERR {refusal}"));
         }
-        assert_eq!(kit.run("HOTKEYS GET | HOTKEYS STOP | HOTKEYS RESET"), "*-1 | nil | +OK");
+        assert_eq!(kit.run("HOTKEYS GET | HOTKEYS STOP | HOTKEYS RESET"), "nil | nil | +OK");
         let running = "-ERR hotkey tracking session";
         assert_eq!(
             kit.run("HOTKEYS START METRICS 2 GPU cpu COUNT 64 SAMPLE 7 | HOTKEYS START METRICS 1 NET | HOTKEYS RESET"),
@@ -249,6 +249,6 @@ mod tests {
             assert!(shown.contains(field), "{shown}");
         }
         assert!(!shown.contains("by-net-bytes") && !shown.contains("selected-slots-us"), "{shown}");
-        assert_eq!(kit.run("HOTKEYS RESET | HOTKEYS GET"), "+OK | *-1");
+        assert_eq!(kit.run("HOTKEYS RESET | HOTKEYS GET"), "+OK | nil");
     }
 }

@@ -108,7 +108,6 @@ pub const COMMANDS: &[Spec] = &[
         .group(Group::Server)
         .since("2.8.0")
         .flags(ADMIN.or(Flags::NO_ASYNC_LOADING).or(Flags::NO_MULTI))
-        .internal()
         .summary("Is refused: there is no replication."),
     session("replconf", Arity::AtLeast(1), no_replicas)
         .group(Group::Server)
@@ -120,7 +119,6 @@ pub const COMMANDS: &[Spec] = &[
     session("sync", Arity::Exactly(1), no_replicas)
         .group(Group::Server)
         .flags(ADMIN.or(Flags::NO_ASYNC_LOADING).or(Flags::NO_MULTI))
-        .internal()
         .summary("Is refused: there is no replication."),
     session("wait", Arity::Exactly(3), wait)
         .group(Group::Generic)

@@ -116,7 +116,7 @@ fn slots_are_counted_walked_and_flushed() {
     let (mut cursor, mut keys) = ("0".to_owned(), Vec::new());
     loop {
         let page = kit.run(&format!("CLUSTERSCAN {cursor} COUNT 1"));
-        let (next, found) = page.trim_matches(['[', ']']).split_once(" [").unwrap();
+        let (next, found) = page.strip_prefix('[').and_then(|page| page.strip_suffix("]]")?.split_once(" [")).unwrap();
         keys.extend(found.split(' ').filter(|key| !key.is_empty()).map(str::to_owned));
         cursor = next.trim_matches('"').to_owned();
         if cursor == "0" {

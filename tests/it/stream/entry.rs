@@ -1,6 +1,6 @@
 //! Entries: XADD, XDEL, XLEN, XRANGE, XREVRANGE, XSETID and XTRIM.
 
-use crate::check::{check, check3, tarn_only, tarn_only3};
+use crate::check::{check, tarn_only, tarn_only3};
 
 #[test]
 fn entries_are_added() {
