@@ -30,12 +30,18 @@ pub struct Park {
     pub words: Vec<(usize, Box<[u8]>)>,
     /// What the run has written is committed all the same.
     pub keeps: bool,
+    /// When to look again though no key has changed, by the clock of the contexts.
+    pub again_at_ms: Option<u64>,
 }
 
 impl Park {
     /// With the words it has.
     pub const fn new(timeout_ms: u64, is_array: bool) -> Park {
-        Park { timeout_ms, is_array, words: Vec::new(), keeps: false }
+        Park { timeout_ms, is_array, words: Vec::new(), keeps: false, again_at_ms: None }
+    }
+
+    pub fn again_at(self, again_at_ms: Option<u64>) -> Park {
+        Park { again_at_ms, ..self }
     }
 
     pub fn keeping(self, keeps: bool) -> Park {
@@ -137,6 +143,8 @@ pub enum Error {
     InvalidExpire(&'static str),
     #[error("CROSSSLOT Keys in request don't hash to the same slot")]
     CrossSlot,
+    #[error("OOM command not allowed when used disk > 'maxdisk'.")]
+    OverMaxdisk,
     /// A complete error reply, code included, that belongs to one command only.
     #[error("{0}")]
     Reply(Cow<'static, str>),

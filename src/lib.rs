@@ -34,6 +34,7 @@ pub mod config;
 pub mod error;
 pub mod fatal;
 pub mod glob;
+pub mod hotkeys;
 pub mod logging;
 pub mod metrics;
 pub mod migrate;

@@ -15,6 +15,7 @@ use crate::dispatch::locks::Locks;
 use crate::dispatch::unit::Why;
 use crate::dispatch::waiters::{Waiter, Waiters};
 use crate::dispatch::watches::Watches;
+use crate::hotkeys::Hotkeys;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
 use crate::pubsub::PubSub;
@@ -45,6 +46,10 @@ pub struct Node {
     pub tracking: Tracking,
     /// Certificates in use.
     pub tls: Arc<Tls>,
+    /// Which keys cost most.
+    pub hotkeys: Hotkeys,
+    /// What `maxdisk` has made of writes and keys.
+    pub eviction: Eviction,
     pub pause: Pause,
     /// For long commands of which a part has come.
     pub query_memory: Arc<QueryMemory>,
@@ -72,10 +77,40 @@ pub trait Post: Send + Sync {
     fn deliver(&self, thread: usize);
     /// Gives a client that waited its reply.
     fn served(&self, waiter: &Waiter, reply: Vec<u8>);
+    /// Has a waiter's command run again at a time, though none of its keys has changed.
+    fn look_again(&self, waiter: &Waiter);
     /// Has a waiter's command run on a worker.
     fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why);
     /// Starts the orderly end of the process.
     fn stop(&self);
+}
+
+/// Where data may take only so much of the disk.
+#[derive(Debug, Default)]
+pub struct Eviction {
+    refuses: AtomicBool,
+    keys: AtomicU64,
+}
+
+impl Eviction {
+    /// Whether writes that may grow the data are refused.
+    #[inline]
+    pub fn refuses(&self) -> bool {
+        self.refuses.load(Ordering::Relaxed)
+    }
+
+    pub fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
+    }
+
+    pub fn count(&self) {
+        self.keys.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keys that were evicted since the start.
+    pub fn keys(&self) -> u64 {
+        self.keys.load(Ordering::Relaxed)
+    }
 }
 
 /// The reason the process ends, once it is asked to.
@@ -116,6 +151,8 @@ impl Node {
             scripting: Scripting::default(),
             tracking: Tracking::new(now.io_thread_count()),
             tls: Arc::default(),
+            hotkeys: Hotkeys::default(),
+            eviction: Eviction::default(),
             pause: Pause::default(),
             query_memory: Arc::default(),
             saves: Saves::new(started_ms),

@@ -1,11 +1,13 @@
 //! CLUSTER on a node that owns every slot, and the commands that cluster clients send along with it.
 
+mod slots;
+
 use super::help::help;
 use crate::clients::flag;
 use crate::config::Config;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
-use crate::dispatch::spec::{Arity, Flags, Group, SessionFn, Spec, container, session};
+use crate::dispatch::spec::{Arity, Flags, Group, Keys, SessionFn, Spec, container, read, session};
 use crate::encoding::slot::{self, SLOTS};
 use crate::error::{Error, Result};
 use crate::keyspace::scan;
@@ -53,6 +55,20 @@ pub const COMMANDS: &[Spec] = &[
     connection("readwrite", Flags::LOADING.or(Flags::STALE)).summary("Takes READONLY back."),
     connection("asking", Flags(0))
         .summary("Announces a command that was redirected here; it changes nothing."),
+    read("clusterscan", Arity::AtLeast(2), Keys::NONE, slots::cluster_scan)
+        .group(Group::Cluster)
+        .acl(&["keyspace"])
+        .tips(&["nondeterministic_output", "request_policy:special", "response_policy:special"])
+        .since("Valkey 9.1.0")
+        .complexity("O(N) where N is the number of keys that are looked at.")
+        .summary("Walks all keys of a cluster, with cursors that tell where to go on."),
+    session("sflush", Arity::AtLeast(3), slots::sflush)
+        .group(Group::Server)
+        .flags(Flags::WRITE)
+        .acl(&["keyspace", "dangerous"])
+        .since("8.0.0")
+        .complexity("O(N) where N is the number of keys in the slots.")
+        .summary("Removes the keys of ranges of slots."),
 ];
 
 const SUBCOMMANDS: &[Spec] = &[
@@ -85,6 +101,19 @@ const SUBCOMMANDS: &[Spec] = &[
     asking("countkeysinslot", Arity::Exactly(3), countkeysinslot)
         .complexity("O(N) where N is the number of keys in the slot.")
         .summary("Counts the keys of a slot."),
+    asking("slot-stats", Arity::AtLeast(4), slots::slot_stats)
+        .flags(Flags::LOADING)
+        .tips(&["nondeterministic_output", "request_policy:all_shards"])
+        .since("8.2.0")
+        .complexity("O(N) where N is the number of keys in the slots, all of them with ORDERBY.")
+        .summary("Tells of slots how many keys they have."),
+    session("flushslot", Arity::AtLeast(3), slots::flush_slot)
+        .group(Group::Cluster)
+        .flags(Flags::WRITE)
+        .acl(&["keyspace", "dangerous"])
+        .since("Valkey 9.0.0")
+        .complexity("O(N) where N is the number of keys in the slot.")
+        .summary("Removes the keys of a slot."),
     asking("getkeysinslot", Arity::Exactly(4), getkeysinslot)
         .tips(&["nondeterministic_output"])
         .complexity("O(N) where N is the number of requested keys.")
@@ -117,10 +146,16 @@ const SUBCOMMANDS: &[Spec] = &[
     changing("bumpepoch", Arity::Exactly(2)).tips(&["nondeterministic_output"]),
     changing("delslots", Arity::AtLeast(3)),
     changing("delslotsrange", Arity::AtLeast(4)).since("7.0.0"),
+    changing("cancelslotmigrations", Arity::Exactly(2)).since("Valkey 9.0.0"),
     changing("failover", Arity::AtLeast(2)),
     changing("flushslots", Arity::Exactly(2)),
     changing("forget", Arity::Exactly(3)),
     changing("meet", Arity::AtLeast(4)),
+    changing("migrateslots", Arity::AtLeast(4)).since("Valkey 9.0.0"),
+    changing("migration", Arity::AtLeast(4)).since("8.4.0"),
+    asking("getslotmigrations", Arity::Exactly(2), links)
+        .since("Valkey 9.0.0")
+        .summary("Lists slots that are under way to other nodes: there are none."),
     changing("replicate", Arity::Exactly(3)),
     session("reset", Arity::AtLeast(2), refuse)
         .group(Group::Cluster)
@@ -130,6 +165,7 @@ const SUBCOMMANDS: &[Spec] = &[
         .summary("Is refused: one node owns every slot."),
     changing("set-config-epoch", Arity::Exactly(3)),
     changing("setslot", Arity::AtLeast(4)),
+    changing("syncslots", Arity::AtLeast(3)).since("Valkey 9.0.0"),
 ];
 
 const fn replicas_of(name: &'static str) -> Spec {
@@ -327,6 +363,8 @@ fn help_text(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    Counts the nodes that think a node has failed.",
             "COUNTKEYSINSLOT <slot>",
             "    Counts the keys of a slot.",
+            "FLUSHSLOT <slot> [ASYNC|SYNC]",
+            "    Removes the keys of a slot.",
             "GETKEYSINSLOT <slot> <count>",
             "    Lists up to so many keys of a slot.",
             "INFO",
@@ -344,6 +382,9 @@ fn help_text(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    Lists the replicas of a node.",
             "SHARDS",
             "    Lists ranges of slots and the nodes that serve them.",
+            "SLOT-STATS SLOTSRANGE <first> <last>",
+            "SLOT-STATS ORDERBY key-count [LIMIT <limit>] [ASC|DESC]",
+            "    Tells how many keys slots have.",
             "SLOTS",
             "    Lists ranges of slots: start, end, and address, port and name of the node.",
         ],

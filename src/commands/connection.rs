@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::number;
 use crate::reply::Reply;
 
-/// The release of Redis whose commands and replies this server follows: clients choose features by it.
-pub const REDIS_VERSION: &str = "7.0.15";
+/// The newest release of Redis all of whose core commands are here: clients choose features by it.
+pub const REDIS_VERSION: &str = "8.6.2";
 
 /// Allowed before AUTH, and while anything is going on.
 const ALWAYS: Flags = Flags::NO_AUTH
@@ -100,6 +100,7 @@ fn reset(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     cx.session.end_multi();
     cx.session.unwatch(cx.node);
     cx.session.untrack(cx.node);
+    cx.session.fieldsets = None;
     cx.session.select(0);
     cx.session.speak(Protocol::Resp2);
     cx.session.reply_mode = ReplyMode::On;

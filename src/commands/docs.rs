@@ -64,7 +64,7 @@ fn remarks(spec: &Spec) -> String {
         // COMMAND DOCS marks arguments with `!`, which means nothing on a page.
         text.push_str(&format!(" Deprecated since {since}: use {}.", other.replace("`!", "`")));
     }
-    if spec.flags.has(Flags::ADMIN) && spec.internal {
+    if spec.flags.has(Flags::ADMIN) && spec.internal && spec.name != "replconf" {
         text.push_str(" Needs `enable-debug-command`.");
     }
     text

@@ -76,8 +76,13 @@ fn usage(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         }
         samples = u64::try_from(args.int()?).map_err(|_| Error::Syntax)?;
     }
+    Ok(estimate(cx, key, samples)?.map_or(Reply::Nil, |bytes| Reply::Integer(bytes as i64)))
+}
+
+/// What a key takes, reckoned from so many of its elements. None where there is no such key.
+pub fn estimate(cx: &mut ReadCx<'_>, key: &[u8], samples: u64) -> Result<Option<u64>> {
     let found = entry::find(cx, key)?;
-    let Some(meta) = found.live().copied() else { return Ok(Reply::Nil) };
+    let Some(meta) = found.live().copied() else { return Ok(None) };
     let kind = meta.header.kind;
     let rows = match (kind.info().elements, meta.header.body) {
         (_, Body::Inline) => 0,
@@ -89,7 +94,7 @@ fn usage(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         },
     };
     let own = ROW_OVERHEAD_BYTES + key.len() + meta.header.encode().as_slice().len() + meta.rest.len;
-    Ok(Reply::Integer(own as i64 + rows as i64))
+    Ok(Some(own as u64 + rows))
 }
 
 /// What the elements of a collection take, reckoned from the first few, or from all of them if `samples` is 0.

@@ -18,6 +18,7 @@ pub mod function;
 pub mod geo;
 pub mod hash;
 mod help;
+pub mod hotkeys;
 pub mod hyperloglog;
 pub mod keys;
 pub mod latency;
@@ -60,6 +61,7 @@ pub const FAMILIES: &[&[Spec]] = &[
     function::COMMANDS,
     geo::COMMANDS,
     hash::COMMANDS,
+    hotkeys::COMMANDS,
     hyperloglog::COMMANDS,
     keys::COMMANDS,
     latency::COMMANDS,

@@ -7,6 +7,7 @@ use crate::dispatch::spec::{Arity, Flags, KeyFlags, Keys, ReadFn, Spec, containe
 use crate::encoding::collection::{GROWN, read_own};
 use crate::encoding::meta::Body;
 use crate::error::{Error, Result};
+use crate::keyspace::clocks::place_of;
 use crate::keyspace::kind::Encoding;
 use crate::keyspace::{Entry, Meta, ReadCx, View, entry};
 use crate::number;
@@ -86,7 +87,12 @@ pub(super) fn encoding_name(cx: &impl View, meta: &Meta) -> &'static str {
 }
 
 fn freq(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    of_live(cx, args, |_, _| {
+    let key = args.peek().unwrap_or_default();
+    let place = place_of(cx.env.keyspace.seed(), cx.env.db.logical, key);
+    of_live(cx, args, |cx, _| {
+        if let Some(count) = cx.env.keyspace.clocks.frequency(place, cx.env.now_ms) {
+            return Ok(Reply::Integer(count.into()));
+        }
         Err(Error::reply(
             "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when \
              switching between policies at runtime LRU and LFU data will take some time to adjust.",
@@ -95,7 +101,20 @@ fn freq(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 }
 
 fn idletime(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
-    of_live(cx, args, |_, _| Ok(Reply::Integer(0)))
+    let key = args.peek().unwrap_or_default();
+    let place = place_of(cx.env.keyspace.seed(), cx.env.db.logical, key);
+    of_live(cx, args, |cx, _| {
+        let clocks = &cx.env.keyspace.clocks;
+        if clocks.frequency(place, cx.env.now_ms).is_some() {
+            return Err(Error::reply(
+                "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching \
+                 between policies at runtime LRU and LFU data will take some time to adjust.",
+            )
+            .into());
+        }
+        let idle_ms = clocks.idle_ms(place, cx.env.now_ms).unwrap_or(0);
+        Ok(Reply::Integer((idle_ms / 1_000) as i64))
+    })
 }
 
 fn refcount(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
@@ -118,9 +137,9 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "ENCODING <key>",
             "    Names the encoding in which Redis would keep the value.",
             "FREQ <key>",
-            "    How often keys are used is not tracked: an error, as in Redis without an LFU policy.",
+            "    How often the key is used, where maxdisk is set with an LFU policy; otherwise an error.",
             "IDLETIME <key>",
-            "    When keys were used last is not tracked: always 0.",
+            "    Seconds since the key was used, where maxdisk is set with an LRU policy; otherwise 0.",
             "REFCOUNT <key>",
             "    Counts the references to the value.",
         ],

@@ -117,10 +117,10 @@ fn randomkey(cx: &mut ReadCx<'_>, _: Args<'_>) -> Result<Reply> {
 
 /// Which keys a walk is to return.
 #[derive(Default)]
-struct Wanted<'a> {
-    pattern: Option<&'a [u8]>,
+pub struct Wanted<'a> {
+    pub pattern: Option<&'a [u8]>,
     /// The name of a type; one that does not exist is no error, nothing has it.
-    kind: Option<&'a [u8]>,
+    pub kind: Option<&'a [u8]>,
 }
 
 impl Wanted<'_> {
@@ -131,13 +131,13 @@ impl Wanted<'_> {
 }
 
 /// Names of keys on their way into a reply.
-struct Names {
+pub struct Names {
     arena: Vec<u8>,
     names: Vec<Reply>,
 }
 
 impl Names {
-    fn add_if(&mut self, wanted: &Wanted<'_>, found: walk::Found<'_>) {
+    pub fn add_if(&mut self, wanted: &Wanted<'_>, found: walk::Found<'_>) {
         if wanted.admits(found) {
             self.names.push(Reply::span(Span { start: self.arena.len(), len: found.key.len() }));
             self.arena.extend_from_slice(found.key);
@@ -146,7 +146,7 @@ impl Names {
 }
 
 /// Runs a walk that gathers names in the context's arena, which the walk itself does not use.
-fn gather<'a, T>(
+pub fn gather<'a, T>(
     cx: &mut ReadCx<'a>,
     walk: impl FnOnce(&mut ReadCx<'a>, &mut Names) -> Result<T>,
 ) -> Result<(T, Reply)> {

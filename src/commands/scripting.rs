@@ -86,7 +86,7 @@ const SUBCOMMANDS: &[Spec] = &[
         .complexity("O(N) with N being the length in bytes of the script body.")
         .summary("Makes a script known; replies with its SHA-1."),
     about("show", Arity::Exactly(3), show)
-        .since("8.0.0")
+        .since("Valkey 8.0.0")
         .complexity("O(1).")
         .summary("The text of a script, by its SHA-1."),
 ];

@@ -98,6 +98,28 @@ pub const COMMANDS: &[Spec] = &[
         .complexity("O(1)")
         .replaced_by("5.0.0", "`REPLICAOF`")
         .summary("Makes the server a replica; only NO ONE is supported."),
+    session("failover", Arity::AtLeast(1), failover)
+        .group(Group::Server)
+        .since("6.2.0")
+        .flags(ADMIN.or(Flags::STALE))
+        .complexity("O(1)")
+        .summary("Is refused: there are no replicas."),
+    session("psync", Arity::AtLeast(3), no_replicas)
+        .group(Group::Server)
+        .since("2.8.0")
+        .flags(ADMIN.or(Flags::NO_ASYNC_LOADING).or(Flags::NO_MULTI))
+        .summary("Is refused: there is no replication."),
+    session("replconf", Arity::AtLeast(1), no_replicas)
+        .group(Group::Server)
+        .since("3.0.0")
+        .flags(ADMIN.or(ANYTIME).or(Flags::ALLOW_BUSY))
+        .complexity("O(1)")
+        .internal()
+        .summary("Is refused: there is no replication."),
+    session("sync", Arity::Exactly(1), no_replicas)
+        .group(Group::Server)
+        .flags(ADMIN.or(Flags::NO_ASYNC_LOADING).or(Flags::NO_MULTI))
+        .summary("Is refused: there is no replication."),
     session("wait", Arity::Exactly(3), wait)
         .group(Group::Generic)
         .since("3.0.0")
@@ -136,6 +158,15 @@ fn save(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 }
 
 fn bgsave(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    if args.keyword("cancel") {
+        args.end()?;
+        return Err(match cx.node.saves.running.load(Ordering::Acquire) {
+            // It links files, and is done before it could be stopped.
+            true => Error::reply("ERR the background save is about to end and cannot be cancelled"),
+            false => Error::reply("ERR Background saving is currently not in progress or scheduled"),
+        }
+        .into());
+    }
     if args.keyword("schedule") || args.is_empty() {
         args.end()?;
     } else {
@@ -146,6 +177,7 @@ fn bgsave(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
 }
 
 /// Every write is durable without a last copy, so SAVE, NOW and FORCE ask for nothing that is not done anyway.
+/// SAFE and FAILOVER are about replicas, and there are none.
 fn shutdown(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let (mut save, mut nosave, mut hurry, mut abort) = (false, false, false, false);
     while !args.is_empty() {
@@ -153,7 +185,7 @@ fn shutdown(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
             save = true;
         } else if args.keyword("nosave") {
             nosave = true;
-        } else if args.keyword("now") || args.keyword("force") {
+        } else if ["now", "force", "safe", "failover"].into_iter().any(|word| args.keyword(word)) {
             hurry = true;
         } else if args.keyword("abort") {
             abort = true;
@@ -187,6 +219,18 @@ fn replica_of(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         return Ok(Reply::OK.into());
     }
     Err(Error::reply("ERR this server cannot be a replica; only NO ONE is supported").into())
+}
+
+fn failover(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
+    if args.keyword("abort") {
+        args.end()?;
+        return Err(Error::reply("ERR No failover in progress.").into());
+    }
+    Err(Error::reply("ERR FAILOVER requires connected replicas.").into())
+}
+
+fn no_replicas(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    Err(Error::reply("ERR this server has no replication").into())
 }
 
 fn wait(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {

@@ -46,6 +46,20 @@ choices! {
         Tikv = "tikv",
     }
 
+    /// What goes where data may take only so much of the disk.
+    EvictionPolicy {
+        VolatileLru = "volatile-lru",
+        VolatileLfu = "volatile-lfu",
+        VolatileRandom = "volatile-random",
+        VolatileTtl = "volatile-ttl",
+        VolatileLrm = "volatile-lrm",
+        AllkeysLru = "allkeys-lru",
+        AllkeysLfu = "allkeys-lfu",
+        AllkeysRandom = "allkeys-random",
+        AllkeysLrm = "allkeys-lrm",
+        #[default] NoEviction = "noeviction",
+    }
+
     LogLevel {
         Debug = "debug",
         Verbose = "verbose",
@@ -134,5 +148,41 @@ impl Guard {
             Self::Yes => true,
             Self::Local => local,
         }
+    }
+}
+
+/// Which key goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Victim {
+    None,
+    Any,
+    LeastRecentlyUsed,
+    LeastRecentlyModified,
+    LeastFrequentlyUsed,
+    SoonestToExpire,
+}
+
+impl EvictionPolicy {
+    pub fn victim(self) -> Victim {
+        match self {
+            Self::NoEviction => Victim::None,
+            Self::AllkeysRandom | Self::VolatileRandom => Victim::Any,
+            Self::AllkeysLru | Self::VolatileLru => Victim::LeastRecentlyUsed,
+            Self::AllkeysLrm | Self::VolatileLrm => Victim::LeastRecentlyModified,
+            Self::AllkeysLfu | Self::VolatileLfu => Victim::LeastFrequentlyUsed,
+            Self::VolatileTtl => Victim::SoonestToExpire,
+        }
+    }
+
+    /// Whether only keys that expire may go.
+    pub fn is_volatile(self) -> bool {
+        matches!(
+            self,
+            Self::VolatileLru
+                | Self::VolatileLfu
+                | Self::VolatileRandom
+                | Self::VolatileTtl
+                | Self::VolatileLrm
+        )
     }
 }

@@ -8,6 +8,9 @@ pub const MAX_IO_BUSY_POLL: i128 = 1_000;
 pub const MAX_WORKER_THREADS: i128 = 1024;
 /// A database's number is 16 bits wide.
 pub const MAX_DATABASES: i128 = u16::MAX as i128;
+/// Seconds and records for which a stream may remember what a producer has added.
+pub const MAX_RECORDS_SECS: u32 = 86_400;
+pub const MAX_RECORDS: u32 = 10_000;
 pub const MIN_HZ: u32 = 1;
 pub const MAX_HZ: u32 = 500;
 pub const MAX_FILE_BYTES: u64 = 1 << 20;

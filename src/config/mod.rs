@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 pub use choice::{
     ActiveExpireMode, AppendFsync, AuthClients, CertificateUser, Choice, CrossSlot, DumpVersion, EngineKind,
-    Guard, LogLevel, PubsubDefault,
+    EvictionPolicy, Guard, LogLevel, PubsubDefault, Victim,
 };
 pub use docs::docs;
 pub use live::{Hook, Install, Live, Preparation, SetError};
@@ -35,6 +35,7 @@ pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint,
 use value::Value;
 
 use crate::acl::Defaults;
+use crate::encoding::stream::producers::Retention;
 use crate::keyspace::Limits;
 
 /// Declares the struct and a value of it that only the table's defaults make useful.
@@ -104,6 +105,9 @@ config! {
     dbfilename: String,
 
     maxmemory: Auto,
+    /// Zero is no limit.
+    maxdisk: u64,
+    maxmemory_policy: EvictionPolicy,
     memory_dirty_percent: u8,
     memory_row_cache_percent: u8,
     memory_block_cache_percent: u8,
@@ -138,6 +142,8 @@ config! {
     hll_sparse_max_bytes: usize,
     stream_node_max_entries: usize,
     dump_rdb_version: DumpVersion,
+    stream_idmp_duration_secs: u32,
+    stream_idmp_maxsize: u32,
 
     loglevel: LogLevel,
     /// Empty is the standard output.
@@ -153,6 +159,11 @@ config! {
     /// -1 is off.
     slowlog_log_slower_than_micros: i64,
     slowlog_max_len: usize,
+    /// -1 is off.
+    commandlog_request_larger_than: i64,
+    commandlog_large_request_max_len: usize,
+    commandlog_reply_larger_than: i64,
+    commandlog_large_reply_max_len: usize,
     /// Zero is off.
     latency_monitor_threshold_millis: u64,
     latency_tracking: bool,
@@ -235,6 +246,10 @@ impl Config {
             hll_sparse_bytes: self.hll_sparse_max_bytes,
             stream_node_entries: self.stream_node_max_entries,
             dump_version: self.dump_rdb_version.number(),
+            stream_records: Retention {
+                duration_s: self.stream_idmp_duration_secs,
+                limit: self.stream_idmp_maxsize,
+            },
         }
     }
 

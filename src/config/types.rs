@@ -113,20 +113,24 @@ impl Events {
     pub const KEY_MISS: Self = Self(1 << 11);
     pub const MODULE: Self = Self(1 << 13);
     pub const NEW: Self = Self(1 << 14);
+    pub const OVERWRITTEN: Self = Self(1 << 15);
     pub const SUBKEYSPACE: Self = Self(1 << 16);
     pub const SUBKEYEVENT: Self = Self(1 << 17);
     pub const SUBKEYSPACEITEM: Self = Self(1 << 18);
     pub const SUBKEYSPACEEVENT: Self = Self(1 << 19);
+    pub const TYPE_CHANGED: Self = Self(1 << 20);
     /// Not an option: somebody subscribes to something.
     pub const SUBSCRIBED: Self = Self(1 << 31);
 
+    /// What is told of a key that is overwritten.
+    pub const REPLACED: Self = Self(Self::OVERWRITTEN.0 | Self::TYPE_CHANGED.0);
     /// The letters that say where the fields of an event are told.
     pub const SUBKEY_CHANNELS: Self =
         Self(Self::SUBKEYSPACE.0 | Self::SUBKEYEVENT.0 | Self::SUBKEYSPACEITEM.0 | Self::SUBKEYSPACEEVENT.0);
     /// The letters that say where events are told. Without one of them, none is.
     const ANY_CHANNEL: Self = Self(Self::KEYSPACE.0 | Self::KEYEVENT.0 | Self::SUBKEY_CHANNELS.0);
 
-    /// What the letter `A` stands for: every class of events but misses and new keys.
+    /// What the letter `A` stands for: every class of events but misses, new and overwritten keys and changed types.
     const ALL: Self = Self(
         Self::GENERIC.0
             | Self::STRING.0
@@ -141,7 +145,7 @@ impl Events {
     );
 
     /// In the order in which CONFIG GET lists the letters that `A` covers.
-    const CLASSES: [(u8, Self); 11] = [
+    const CLASSES: [(u8, Self); 13] = [
         (b'g', Self::GENERIC),
         (b'$', Self::STRING),
         (b'l', Self::LIST),
@@ -153,6 +157,8 @@ impl Events {
         (b't', Self::STREAM),
         (b'd', Self::MODULE),
         (b'n', Self::NEW),
+        (b'o', Self::OVERWRITTEN),
+        (b'c', Self::TYPE_CHANGED),
     ];
     const CHANNELS: [(u8, Self); 7] = [
         (b'K', Self::KEYSPACE),

@@ -182,9 +182,15 @@ impl Executor {
                 On::Worker(why) => self.run_to_end(&unit, why, &mut replies),
             };
             match outcome {
-                Outcome::Park(_) if waiter.release() => return false,
-                // A key was changed meanwhile.
-                Outcome::Park(_) => {}
+                Outcome::Park(park) => {
+                    if waiter.set_again_at(park.again_at_ms) {
+                        post.look_again(waiter);
+                    }
+                    if waiter.release() {
+                        return false;
+                    }
+                    // A key was changed meanwhile.
+                }
                 Outcome::Move(why) => {
                     post.serve_on_worker(Arc::clone(waiter), why);
                     return false;

@@ -6,6 +6,7 @@ pub mod args;
 pub mod caller;
 pub mod effects;
 pub mod executor;
+pub mod fieldsets;
 pub mod gate;
 pub mod hints;
 pub mod locks;

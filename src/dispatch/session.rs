@@ -7,6 +7,7 @@ use tarn_resp::Protocol;
 
 use super::caller::Caller;
 use super::executor::Executor;
+use super::fieldsets::Fieldsets;
 use super::locks::StripeSet;
 use super::multi::{Multi, Queued};
 use super::watches::Watch;
@@ -49,6 +50,8 @@ pub struct Session {
     pub watch: Option<Arc<Watch>>,
     /// What CLIENT TRACKING asked for.
     pub tracking: Option<Box<TrackingState>>,
+    /// What HIMPORT PREPARE has named.
+    pub fieldsets: Option<Box<Fieldsets>>,
     /// The connection ends when what was answered has been sent.
     pub closing: bool,
 }
@@ -68,6 +71,7 @@ impl Session {
             multi: None,
             watch: None,
             tracking: None,
+            fieldsets: None,
             closing: false,
         }
     }

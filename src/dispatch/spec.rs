@@ -467,6 +467,8 @@ pub struct Spec {
     /// It sends messages or asks for them.
     pub talks: Option<Channels>,
     pub databases: Databases,
+    /// Gets the fields that the connection has prepared put in between its words before it runs.
+    pub takes_fieldset: bool,
 }
 
 const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Flags) -> Spec {
@@ -494,6 +496,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         ends_with_key: false,
         talks: None,
         databases: Databases::Own,
+        takes_fieldset: false,
     }
 }
 
@@ -565,6 +568,12 @@ impl Spec {
     /// Is told when a key that it waits for is gone.
     pub const fn ends_with_key(mut self) -> Spec {
         self.ends_with_key = true;
+        self
+    }
+
+    /// Is given fields that the connection has prepared.
+    pub const fn takes_fieldset(mut self) -> Spec {
+        self.takes_fieldset = true;
         self
     }
 

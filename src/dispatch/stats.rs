@@ -1,14 +1,16 @@
-//! What is noted of a command that has run: its count and time, and, where it took long, SLOWLOG and LATENCY.
+//! What is noted of a command that has run: its count and time; SLOWLOG and LATENCY where it took long; COMMANDLOG where it was
+//! large; HOTKEYS where these are wanted.
 
 use tarn_resp::Args as Words;
 
 use super::redact;
 use super::registry::Registered;
 use super::spec::Flags;
-use crate::clients::Client;
+use crate::clients::{Client, flag};
 use crate::config::Config;
+use crate::keyspace::clocks::place_of;
 use crate::metrics::ThreadCounters;
-use crate::metrics::slowlog::{self, Slow};
+use crate::metrics::slowlog::{self, Slow, Slowlog};
 use crate::node::Node;
 
 /// A command, whose it was and how long it took.
@@ -18,6 +20,8 @@ pub struct Ended<'a> {
     pub client: &'a Client,
     pub now_ms: u64,
     pub nanos: u64,
+    /// Bytes of its reply.
+    pub reply_len: usize,
 }
 
 pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &Ended<'_>) {
@@ -27,7 +31,24 @@ pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &End
     let (micros, millis) = (ended.nanos / 1_000, ended.nanos / 1_000_000);
     let threshold = config.slowlog_log_slower_than_micros;
     if threshold >= 0 && micros >= threshold as u64 {
-        note_slow(node, config, ended, micros);
+        put_down(&node.metrics.slowlog, config.slowlog_max_len, ended, micros);
+    }
+    if is_over(config.commandlog_reply_larger_than, ended.reply_len) {
+        let (log, len) = (&node.metrics.large_replies, config.commandlog_large_reply_max_len);
+        put_down(log, len, ended, ended.reply_len as u64);
+    }
+    // What goes around the words on the wire is counted only where it could matter.
+    if is_over(
+        config.commandlog_request_larger_than,
+        ended.words.bytes() + MAX_FRAME * (1 + ended.words.len()),
+    ) {
+        note_large_request(node, config, ended);
+    }
+    if node.keyspace.clocks.is_on() {
+        touch(node, ended);
+    }
+    if node.hotkeys.is_on() {
+        node.hotkeys.note(ended, wire_len(ended.words));
     }
     if config.latency_monitor_threshold_millis != 0 && millis >= config.latency_monitor_threshold_millis {
         let event = if ended.command.spec.flags.has(Flags::FAST) { "fast-command" } else { "command" };
@@ -35,8 +56,47 @@ pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &End
     }
 }
 
+/// Notes that keys were used, unless the client does not want that.
 #[cold]
-fn note_slow(node: &Node, config: &Config, ended: &Ended<'_>, micros: u64) {
+fn touch(node: &Node, ended: &Ended<'_>) {
+    let (client, spec) = (ended.client, ended.command.spec);
+    if client.has(flag::NO_TOUCH) {
+        return;
+    }
+    for (at, _) in spec.keys.positions(ended.words) {
+        if let Some(key) = ended.words.get(at) {
+            let place = place_of(node.keyspace.seed(), client.db(), key);
+            node.keyspace.clocks.touch(place, spec.is_write(), ended.now_ms);
+        }
+    }
+}
+
+/// Bytes that stand around a word on the wire, at most: `$`, a number, and two line ends.
+const MAX_FRAME: usize = 1 + 20 + 2 + 2;
+
+/// A limit below 0 is none.
+fn is_over(limit: i64, len: usize) -> bool {
+    limit >= 0 && len as u64 >= limit as u64
+}
+
+/// How long a command is on the wire.
+fn wire_len(words: Words<'_>) -> usize {
+    let digits = |number: usize| itoa::Buffer::new().format(number).len();
+    let framed = |len: usize| 1 + digits(len) + 2 + len + 2;
+    1 + digits(words.len()) + 2 + words.iter().map(|word| framed(word.len())).sum::<usize>()
+}
+
+#[cold]
+fn note_large_request(node: &Node, config: &Config, ended: &Ended<'_>) {
+    let len = wire_len(ended.words);
+    if is_over(config.commandlog_request_larger_than, len) {
+        let max_len = config.commandlog_large_request_max_len;
+        put_down(&node.metrics.large_requests, max_len, ended, len as u64);
+    }
+}
+
+#[cold]
+fn put_down(log: &Slowlog, max_len: usize, ended: &Ended<'_>, amount: u64) {
     if ended.command.spec.flags.has(Flags::SKIP_SLOWLOG) {
         return;
     }
@@ -45,12 +105,12 @@ fn note_slow(node: &Node, config: &Config, ended: &Ended<'_>, micros: u64) {
     let slow = Slow {
         id: 0,
         at_secs: ended.now_ms / 1_000,
-        micros,
+        amount,
         args: slowlog::shorten(words),
         addr: ended.client.addr.to_string(),
         name: ended.client.labels().name,
     };
-    node.metrics.slowlog.push(slow, config.slowlog_max_len);
+    log.push(slow, max_len);
 }
 
 #[cfg(test)]
@@ -63,7 +123,14 @@ mod tests {
         let words: tarn_resp::OwnedArgs = line.split(' ').collect();
         let (command, _) = gate::find(words.view()).unwrap();
         let client = &kit.session.client;
-        let ended = Ended { command, words: words.view(), client, now_ms: kit.now_ms, nanos: micros * 1_000 };
+        let ended = Ended {
+            command,
+            words: words.view(),
+            client,
+            now_ms: kit.now_ms,
+            nanos: micros * 1_000,
+            reply_len: 5,
+        };
         note(&kit.node, &kit.node.config.current(), &kit.executor.counters, &ended);
     }
 
@@ -96,5 +163,24 @@ mod tests {
             end(&kit, "ECHO a", 0);
         }
         assert_eq!(kit.run("SLOWLOG LEN | LATENCY LATEST"), ":2 | []");
+    }
+
+    #[test]
+    fn what_is_large_is_noted_with_its_length() {
+        let mut kit = Kit::with(&[
+            ("commandlog-request-larger-than", "30"),
+            ("commandlog-reply-larger-than", "6"),
+            ("commandlog-large-request-max-len", "2"),
+        ]);
+        // *2 $4 ECHO $3 abc, with their line ends: 4 + 10 + 9.
+        end(&kit, "ECHO abc", 0);
+        assert_eq!(kit.run("COMMANDLOG LEN large-request | COMMANDLOG LEN large-reply"), ":0 | :0");
+        for _ in 0..3 {
+            end(&kit, "ECHO 0123456789", 0);
+        }
+        assert_eq!(kit.run("COMMANDLOG LEN large-request"), ":2");
+        let log = kit.run("COMMANDLOG GET 1 Large-Request");
+        assert!(log.starts_with("[[:2 :1700000000 :31 [\"ECHO\" \"0123456789\"]"), "{log}");
+        assert_eq!(kit.run("COMMANDLOG RESET large-request | COMMANDLOG LEN large-request"), "+OK | :0");
     }
 }

@@ -250,6 +250,9 @@ impl<'n> Turn<'_, 'n> {
             let is_asked =
                 dirty && (self.node.watches.any() || self.node.waiters.any() || self.node.tracking.any());
             let changed = if is_asked { changed(self.node, &txn, &effects) } else { Vec::new() };
+            if dirty && self.node.eviction.refuses() && !frees() {
+                return Err(Error::OverMaxdisk.into());
+            }
             let committed = match dirty {
                 false => Ok(()),
                 true if !effects.tells() => txn.commit().map(|_| ()),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::hash::RandomState;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -37,6 +37,8 @@ pub struct Waiter {
     /// The I/O thread that has its connection, and its place there.
     pub thread: usize,
     pub place: usize,
+    /// When it looks again though no key has changed; 0: not by itself.
+    again_at_ms: AtomicU64,
     state: AtomicU8,
 }
 
@@ -57,7 +59,18 @@ struct State {
 impl Waiter {
     pub fn new(queued: Queued, caller: Caller, limits: Limits, (thread, place): (usize, usize)) -> Waiter {
         // Whoever makes it looks once more before it waits.
-        Waiter { queued, caller, limits, thread, place, state: AtomicU8::new(TAKEN) }
+        let (again_at_ms, state) = (AtomicU64::new(0), AtomicU8::new(TAKEN));
+        Waiter { queued, caller, limits, thread, place, again_at_ms, state }
+    }
+
+    pub fn again_at_ms(&self) -> Option<u64> {
+        Some(self.again_at_ms.load(Ordering::Acquire)).filter(|at_ms| *at_ms != 0)
+    }
+
+    /// Whether that is another time than before. It may be told only by who has taken it.
+    pub fn set_again_at(&self, at_ms: Option<u64>) -> bool {
+        let at_ms = at_ms.unwrap_or(0);
+        self.again_at_ms.swap(at_ms, Ordering::AcqRel) != at_ms && at_ms != 0
     }
 
     fn exchange(&self, from: u8, to: u8) -> bool {

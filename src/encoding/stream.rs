@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! own part of the metadata, behind the flags:
-//!        last id | greatest deleted id | first id | entries added u64 | groups u64
+//!        last id | greatest deleted id | first id | entries added u64 | groups u64 | what [`producers`] says
 //! data   prefix | id  =>  strings u32 | (length u32 | bytes) ...
 //! score  prefix | 1 | name of a group  =>  version u64 | last delivered id | entries read u64
 //!                                          | pending u64 | consumers u64 | last consumer u64 | greatest pending id
@@ -20,8 +20,11 @@
 
 use tarn_engine::Space;
 
+use self::producers::Producers;
 use super::rows::RowKey;
 use super::{Cursor, Malformed, SCORE};
+
+pub mod producers;
 
 /// Where consumer groups and what belongs to them are.
 pub const GROUPS: Space = SCORE;
@@ -110,15 +113,18 @@ impl State {
         bytes
     }
 
-    pub fn decode(own: &[u8]) -> Result<State, Malformed> {
+    /// With what is known of producers, where there were any.
+    pub fn decode(own: &[u8]) -> Result<(State, Option<Producers>), Malformed> {
         let mut cursor = Cursor(own);
-        Ok(State {
+        let state = State {
             last: read_id(&mut cursor)?,
             max_deleted: read_id(&mut cursor)?,
             first: read_id(&mut cursor)?,
             added: cursor.u64("entries of a stream")?,
             groups: cursor.u64("groups of a stream")?,
-        })
+        };
+        let producers = if cursor.0.is_empty() { None } else { Some(Producers::decode(cursor.0)?) };
+        Ok((state, producers))
     }
 }
 

@@ -16,6 +16,7 @@ use super::entry::{self, Entry};
 use super::events::remember_lapsed;
 use super::shared::Building;
 use crate::config::Events;
+use crate::encoding::stream::producers::Retention;
 use crate::encoding::{rows, slot};
 use crate::error::{Error, Result, Stop, Why};
 use crate::reply::{Reply, Span};
@@ -81,6 +82,8 @@ pub struct Limits {
     pub stream_node_entries: usize,
     /// The version of RDB in which values are dumped.
     pub dump_version: u16,
+    /// What is kept of a stream's producers that nobody has told otherwise.
+    pub stream_records: Retention,
 }
 
 impl Limits {
@@ -95,6 +98,7 @@ impl Limits {
         hll_sparse_bytes: 3_000,
         stream_node_entries: 100,
         dump_version: 11,
+        stream_records: Retention { duration_s: 100, limit: 100 },
     };
 }
 

@@ -6,6 +6,7 @@ use super::effects::Effect;
 use super::events::{Event, missed};
 use super::garbage::Dead;
 use super::shared;
+use crate::config::Events;
 use crate::encoding::collection::{Expiring, read_own};
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::rows::{self, ExpireKind, RowKey};
@@ -310,6 +311,8 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
     }
     if entry.stored.is_none() {
         cx.notify_in(entry.db, Event::NEW, entry.key);
+    } else if cx.env.events.intersects(Events::REPLACED) && replaces(entry, header) {
+        tell_overwritten(cx, entry, header.kind);
     }
     if let Some(stored) = &entry.stored {
         let next_version = match header.body {
@@ -332,6 +335,31 @@ pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&
         move_expiry(cx, entry, ExpireKind::Parts, parts_before_ms, parts_ms);
     }
     Ok(())
+}
+
+/// Whether a collection takes the place of what the key holds. Strings cannot be told from it: a string that is changed is
+/// stored anew.
+fn replaces(entry: &Entry<'_>, header: &Header) -> bool {
+    let before = entry.stored.map(|stored| (stored.header.kind, stored.header.body));
+    match (before, header.body) {
+        (Some((kind, Body::Rows { version: before, .. })), Body::Rows { version, .. }) => {
+            header.kind.has_elements() && (kind != header.kind || version != before)
+        }
+        _ => header.kind.has_elements(),
+    }
+}
+
+/// Something else takes the place of what the key holds, if it holds something.
+#[inline]
+pub fn tell_overwritten(cx: &mut WriteCx<'_>, entry: &Entry<'_>, kind: Kind) {
+    if cx.env.events.intersects(Events::REPLACED)
+        && let Some(before) = entry.live().map(|meta| meta.header.kind)
+    {
+        cx.notify_in(entry.db, Event::OVERWRITTEN, entry.key);
+        if before != kind {
+            cx.notify_in(entry.db, Event::TYPE_CHANGED, entry.key);
+        }
+    }
 }
 
 /// Removes the key. Its element rows, if any, become garbage by losing their metadata.

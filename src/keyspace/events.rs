@@ -3,7 +3,8 @@
 //! A handler notes an event with [`WriteCx::notify`] and need not ask whether anybody listens: where nobody does, that is
 //! one test of a flag. What a run notes that is not committed is forgotten with it. Some events note themselves: `new`
 //! where a key is stored that was not there, `del` where one is removed ([`super::entry::remove`], also with the last
-//! element of a collection), `expired` where its time has come, `keymiss` where [`super::entry::find_counted`] finds nothing.
+//! element of a collection), `expired` where its time has come, `keymiss` where [`super::entry::find_counted`] finds nothing,
+//! `overwritten` and `type_changed` where a collection takes the place of something else.
 
 use super::context::{Db, Env, View, WriteCx};
 use super::effects::Effect;
@@ -45,6 +46,9 @@ events! {
     EXPIRED: EXPIRED "expired";
     NEW: NEW "new";
     KEY_MISS: KEY_MISS "keymiss";
+    OVERWRITTEN: OVERWRITTEN "overwritten";
+    TYPE_CHANGED: TYPE_CHANGED "type_changed";
+    EVICTED: EVICTED "evicted";
 }
 
 /// Something to be told.

@@ -186,6 +186,11 @@ impl Kind {
         table(self)
     }
 
+    /// Whether it is made of elements, and not one text.
+    pub fn has_elements(self) -> bool {
+        !matches!(self.info().encoding, Encoding::Text)
+    }
+
     /// [`Info::parts_expire`], for those who ask with every key.
     #[inline]
     pub const fn parts_expire(self) -> bool {

@@ -4,11 +4,13 @@
 //! asks for the time: the context brings a transaction and the moment the command runs at.
 
 pub mod build;
+pub mod clocks;
 pub mod context;
 pub mod drop;
 pub mod effects;
 pub mod entry;
 pub mod events;
+pub mod evict;
 pub mod filter;
 pub mod garbage;
 pub mod kind;
@@ -24,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tarn_engine::AnyEngine;
 
+use self::clocks::Clocks;
 use crate::encoding::slot::SLOTS;
 use crate::encoding::system::FieldIndex;
 use crate::error::Result;
@@ -61,6 +64,8 @@ pub struct Keyspace {
     pub shared: Shared,
     pub garbage: Garbage,
     pub parts: ExpiringParts,
+    /// When keys were used, while somebody asks.
+    pub clocks: Clocks,
 }
 
 impl Keyspace {
@@ -77,6 +82,7 @@ impl Keyspace {
             shared: Shared::waiting(databases, lease),
             garbage: Garbage::default(),
             parts: ExpiringParts::new(types, usize::from(databases), FieldIndex::Whole),
+            clocks: Clocks::default(),
         }
     }
 
@@ -89,6 +95,7 @@ impl Keyspace {
             shared,
             garbage: Garbage::default(),
             parts: ExpiringParts::new(&[], 1, FieldIndex::Whole),
+            clocks: Clocks::default(),
         }
     }
 

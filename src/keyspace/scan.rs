@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use super::context::{Db, Env, Place, View, draws};
 use super::{entry, first_slot, shared, stripe_of};
 use crate::encoding::META;
-use crate::encoding::meta::Header;
+use crate::encoding::meta::{Body, Header};
 use crate::encoding::rows::{self, HASH48_MAX, MetaRow, RowKey};
 use crate::encoding::slot::SLOTS;
 use crate::error::{Result, Stop, Why};
@@ -26,6 +26,8 @@ pub struct Found<'a> {
     /// The word TYPE answers.
     pub type_name: &'static str,
     pub slot: u16,
+    /// Its elements, or bytes of a string.
+    pub size: u64,
 }
 
 /// A metadata row taken apart.
@@ -42,12 +44,16 @@ impl Row<'_> {
 
     fn shown(&self) -> Found<'_> {
         let type_name = entry::type_name(&self.header, self.rest);
-        Found { key: self.at.key, type_name, slot: self.at.slot }
+        let size = match self.header.body {
+            Body::Inline => self.rest.len() as u64,
+            Body::Rows { size, .. } => size,
+        };
+        Found { key: self.at.key, type_name, slot: self.at.slot, size }
     }
 }
 
 /// A place in the order of keys, as an integer; 0 is the start and, returned, the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Cursor {
     slot: u16,
     hash48: u64,
@@ -108,6 +114,27 @@ fn each_row(
 
 /// Visits about `count` keys from the cursor on and returns the next cursor. `each` sees live keys only.
 pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(Found<'_>)) -> Result<u64> {
+    page_until(cx, cursor, SLOTS - 1, count, each)
+}
+
+/// The cursor itself, or the first one of the slot where it is 0.
+pub fn in_slot(slot: u16, cursor: u64) -> u64 {
+    if cursor == 0 { Cursor::slot(slot).to_client() } else { cursor }
+}
+
+/// The slot that a cursor is in.
+pub fn slot_of(cursor: u64) -> u16 {
+    Cursor::from_client(cursor).map_or(SLOTS - 1, |cursor| cursor.slot)
+}
+
+/// As [`page`], up to a slot.
+pub fn page_until(
+    cx: &mut impl View,
+    cursor: u64,
+    last_slot: u16,
+    count: usize,
+    each: &mut dyn FnMut(Found<'_>),
+) -> Result<u64> {
     let db = cx.env().db;
     let Some(begin) = Cursor::from_client(cursor) else { return Ok(0) };
     let mut left = count;
@@ -116,12 +143,16 @@ pub fn page(cx: &mut impl View, cursor: u64, count: usize, each: &mut dyn FnMut(
             continue;
         }
         let from = if stripe == stripe_of(begin.slot) { begin } else { Cursor::stripe(stripe) };
+        if from.slot > last_slot {
+            return Ok(0);
+        }
         if left == 0 {
             return Ok(from.to_client());
         }
+        let until = Cursor::stripe(stripe + 1).min(Cursor::slot(last_slot + 1));
         let mut last = None;
         let mut stop = None;
-        each_row(cx, db, from, Cursor::stripe(stripe + 1), &mut |row| {
+        each_row(cx, db, from, until, &mut |row| {
             let here = Cursor::of(&row.at);
             if left == 0 && last != Some(here) {
                 stop = Some(here);
@@ -155,6 +186,29 @@ pub fn every_key(cx: &mut impl View, each: &mut dyn FnMut(Found<'_>) -> ControlF
         if flow.is_break() {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Shows the slot of every live key that is in one of these.
+pub fn count_by_slot(
+    cx: &mut impl View,
+    slots: std::ops::RangeInclusive<u16>,
+    each: &mut dyn FnMut(u16),
+) -> Result<()> {
+    let db = cx.env().db;
+    let (first, end) = (Cursor::slot(*slots.start()), Cursor::slot(slots.end() + 1));
+    for (stripe, _) in shared::key_counts(cx, db)? {
+        let (from, until) = (Cursor::stripe(stripe).max(first), Cursor::stripe(stripe + 1).min(end));
+        if from >= until {
+            continue;
+        }
+        each_row(cx, db, from, until, &mut |row| {
+            if row.is_live(cx)? {
+                each(row.at.slot);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
     }
     Ok(())
 }

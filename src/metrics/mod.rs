@@ -108,6 +108,8 @@ pub struct Metrics {
     /// Error replies by their first word.
     errors: Mutex<std::collections::BTreeMap<Box<str>, u64>>,
     pub slowlog: slowlog::Slowlog,
+    pub large_requests: slowlog::Slowlog,
+    pub large_replies: slowlog::Slowlog,
     pub rates: rates::Rates,
     pub spikes: latency::Spikes,
     /// Clients closed because all together held too much.

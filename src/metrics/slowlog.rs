@@ -1,4 +1,4 @@
-//! SLOWLOG: the slowest commands of late.
+//! SLOWLOG and COMMANDLOG: the slowest and the largest commands of late.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,8 @@ const MAX_ARGS: usize = 32;
 pub struct Slow {
     pub id: u64,
     pub at_secs: u64,
-    pub micros: u64,
+    /// Microseconds, or bytes.
+    pub amount: u64,
     pub args: Vec<Vec<u8>>,
     pub addr: String,
     pub name: Vec<u8>,

@@ -199,7 +199,10 @@ fn groups_of_streams_outlive_compactions() {
             let (key, group) = (["s", "t"][below(2) as usize], ["g", "h"][below(2) as usize]);
             let consumer = ["c", "d"][below(2) as usize];
             let line = match below(20) {
-                0..6 => format!("XADD {key} * f {step}"),
+                0..4 => format!("XADD {key} * f {step}"),
+                4 => format!("XADD {key} IDMP p{} {step} * f {step}", below(3)),
+                5 if below(8) == 0 => format!("XCFGSET {key} IDMP-MAXSIZE {}", 5 + below(3)),
+                5 => format!("XADD {key} IDMPAUTO p * f {}", below(30)),
                 6..8 => format!("XGROUP CREATE {key} {group} 0 MKSTREAM"),
                 8..14 => format!("XREADGROUP GROUP {group} {consumer} COUNT 3 STREAMS {key} >"),
                 14 => format!("XTRIM {key} MAXLEN 20"),
@@ -218,6 +221,13 @@ fn groups_of_streams_outlive_compactions() {
                 let before = kit.run(all);
                 compact(&kit.node);
                 assert_eq!(kit.run(all), before, "seed {seed}, step {step}");
+                // What was recorded is still known.
+                for key in ["s", "t"] {
+                    let line = format!("XADD {key} IDMP last {step} * f v");
+                    let id = kit.run(&line);
+                    compact(&kit.node);
+                    assert_eq!(kit.run(&line), id, "{key}, seed {seed}, step {step}");
+                }
             }
         }
         kit.run("XGROUP DESTROY s g | XGROUP DESTROY s h | DEL s | DEL t | DEL u");

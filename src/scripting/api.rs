@@ -19,8 +19,8 @@ use crate::error::shown;
 /// What compiled code begins with.
 const BINARY: u8 = 0x1b;
 /// Which Redis scripts see.
-const VERSION: &str = "8.0.0";
-const VERSION_NUMBER: u32 = 8 << 16;
+const VERSION: &str = "8.6.2";
+const VERSION_NUMBER: u32 = 8 << 16 | 6 << 8 | 2;
 
 /// What the sandbox is given.
 pub fn host_functions(lua: &Lua) -> mlua::Result<Table> {

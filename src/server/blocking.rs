@@ -42,8 +42,14 @@ impl IoThread {
                 limits: &limits,
             };
             match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
-                Outcome::Park(_) if waiter.release() => break,
-                Outcome::Park(_) => {}
+                Outcome::Park(park) => {
+                    if waiter.set_again_at(park.again_at_ms) {
+                        self.look_again(place, caller.client, park.again_at_ms.unwrap_or_default());
+                    }
+                    if waiter.release() {
+                        break;
+                    }
+                }
                 Outcome::Move(why) => {
                     self.serve_on_worker(&waiter, why);
                     break;
@@ -65,6 +71,26 @@ impl IoThread {
         }
         connection.state = State::Blocked(until, waiter);
         Flow::Stop
+    }
+
+    /// Sets a time at which a client that waits looks again.
+    pub(super) fn look_again(&mut self, place: usize, client: u64, at_ms: u64) {
+        let wait = Duration::from_millis(at_ms.saturating_sub(self.node.clock.now_ms()));
+        if let Some(at) = Instant::now().checked_add(wait) {
+            self.connections.wake_at(at, place, client);
+        }
+    }
+
+    /// A client that waits looks again if it is time to.
+    pub(super) fn look_if_due(&mut self, place: usize, client: u64, waiter: &Arc<Waiter>) {
+        let Some(at_ms) = waiter.again_at_ms() else { return };
+        if at_ms > self.node.clock.now_ms() {
+            // Timers are finer than the clock.
+            self.look_again(place, client, at_ms);
+        } else if waiter.take() {
+            self.pipeline.executor.serve(waiter, On::IoThread);
+            self.pipeline.wrote = true;
+        }
     }
 
     /// Runs the command of a waiter on a worker.

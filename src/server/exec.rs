@@ -153,6 +153,7 @@ impl IoThread {
         handler: SessionFn,
     ) -> Option<crate::dispatch::session::Job> {
         let protocol = connection.session.protocol;
+        let before = connection.output.len();
         let now_ms = self.pipeline.now_ms;
         let begun = Instant::now();
         let mut job = None;
@@ -193,7 +194,8 @@ impl IoThread {
         if job.is_none() {
             let nanos = begun.elapsed().as_nanos() as u64;
             let (command, words, client) = (call.command, call.words, &*connection.session.client);
-            let ended = Ended { command, words, client, now_ms, nanos };
+            let reply_len = connection.output.len().saturating_sub(before);
+            let ended = Ended { command, words, client, now_ms, nanos, reply_len };
             stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
         job
@@ -234,9 +236,12 @@ impl IoThread {
     fn note_calls(&mut self, connection: &Connection, exec: &Exec) {
         let now = Instant::now();
         let nanos = now.duration_since(self.pipeline.last).as_nanos() as u64 / exec.steps.len().max(1) as u64;
-        for call in exec.calls().take(exec.steps.len()) {
+        let (now_ms, mut begin) = (self.pipeline.now_ms, 0);
+        for (call, step) in exec.calls().zip(&exec.steps) {
             let (command, words, client) = (call.command, call.words, &*connection.session.client);
-            let ended = Ended { command, words, client, now_ms: self.pipeline.now_ms, nanos };
+            let reply_len = step.end - begin;
+            begin = step.end;
+            let ended = Ended { command, words, client, now_ms, nanos, reply_len };
             stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
     }

@@ -184,6 +184,7 @@ impl IoThread {
                 self.adopt(connection);
             }
             Message::Served { place, client, reply } => self.end_wait(place, client, &reply, true),
+            Message::LookAgain { place, client, at_ms } => self.look_again(place, client, at_ms),
             Message::Serve(waiter, why) => self.serve_on_worker(&waiter, why),
             Message::Completed { connection: id, reply, wrote, exec, parked } => {
                 let listens = |c: &mut Connection| !c.session.subscriptions.is_empty();
@@ -465,6 +466,8 @@ impl IoThread {
                     connection.state = State::Blocked(until, Arc::clone(&waiter));
                     if is_over {
                         self.time_out(place, client, &waiter);
+                    } else {
+                        self.look_if_due(place, client, &waiter);
                     }
                 }
                 State::Paused if pause.is_none() => self.connections.enqueue(place),

@@ -37,6 +37,12 @@ pub enum Message {
         client: u64,
         reply: Vec<u8>,
     },
+    /// A client that waits is to look again at the time that its waiter tells.
+    LookAgain {
+        place: usize,
+        client: u64,
+        at_ms: u64,
+    },
     /// The command of a client that waits is to run on a worker.
     Serve(Arc<Waiter>, Why),
     /// A line for every monitor of this thread.
@@ -152,6 +158,13 @@ impl Post for Mailboxes {
     fn served(&self, waiter: &Waiter, reply: Vec<u8>) {
         let (place, client) = (waiter.place, waiter.caller.client);
         self.send(waiter.thread, Message::Served { place, client, reply });
+    }
+
+    fn look_again(&self, waiter: &Waiter) {
+        if let Some(at_ms) = waiter.again_at_ms() {
+            let (place, client) = (waiter.place, waiter.caller.client);
+            self.send(waiter.thread, Message::LookAgain { place, client, at_ms });
+        }
     }
 
     fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why) {

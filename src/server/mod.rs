@@ -11,6 +11,7 @@ mod connection;
 mod connections;
 mod descriptors;
 mod eviction;
+mod evictor;
 mod exec;
 mod handshake;
 mod io_thread;
@@ -208,6 +209,7 @@ struct Threads {
     sweeper: JoinHandle<()>,
     cleaner: JoinHandle<()>,
     opener: Option<JoinHandle<()>>,
+    evictor: JoinHandle<()>,
     sweeping: Sender<()>,
 }
 
@@ -264,8 +266,10 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> R
         true => Some(spawn("opener".to_owned(), move || opening::run(&opening_node, seed, &open_until))?),
         false => None,
     };
+    let (evicting_node, evict_until) = (Arc::clone(node), sweep_until.clone());
     let sweeper = spawn("sweeper".to_owned(), move || sweeper::run(sweeping_node, &sweep_until))?;
     let cleaner = spawn("cleaner".to_owned(), move || cleaner::run(&cleaning_node, &clean_until))?;
+    let evictor = spawn("evictor".to_owned(), move || evictor::run(&evicting_node, &evict_until))?;
     Ok(Threads {
         mailboxes,
         listener: stopper,
@@ -277,6 +281,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> R
         sweeper,
         cleaner,
         opener,
+        evictor,
         sweeping,
     })
 }
@@ -296,6 +301,7 @@ impl Threads {
         join(self.sweeper);
         join(self.cleaner);
         self.opener.into_iter().for_each(join);
+        join(self.evictor);
         for mailbox in &self.mailboxes.threads {
             mailbox.send(Message::Stop);
         }

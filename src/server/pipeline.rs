@@ -11,6 +11,7 @@ use super::io_thread::IoThread;
 use super::workers::{Task, Work};
 use crate::clients::flag;
 use crate::dispatch::executor::{Executor, On, write_error};
+use crate::dispatch::fieldsets;
 use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
 use crate::dispatch::redact;
@@ -352,11 +353,12 @@ impl IoThread {
             if step.wrote {
                 connection.write_replies.push((begin, step.end));
             }
+            let reply_len = step.end - begin;
             begin = step.end;
             if feeds {
                 self.feed_monitors(connection, call.command, call.words);
             }
-            let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos };
+            let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos, reply_len };
             stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
         }
         // None at all where nothing is admitted.
@@ -399,6 +401,22 @@ impl IoThread {
 
     /// Runs one call.
     fn execute(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        call: Call<'_>,
+        among: Among<'_>,
+    ) -> Flow {
+        if call.command.spec.takes_fieldset {
+            let words = fieldsets::expand(connection.session.fieldsets.as_deref(), call.words);
+            return self.execute_with(connection, place, Call { words: words.view(), ..call }, None);
+        }
+        self.execute_with(connection, place, call, among)
+    }
+
+    /// As [`IoThread::execute`], with the words that the command runs with.
+    #[inline]
+    fn execute_with(
         &mut self,
         connection: &mut Connection,
         place: usize,
@@ -463,7 +481,7 @@ impl IoThread {
         if connection.session.tracking.is_some() {
             self.track(connection, place, command);
         }
-        self.clock_out(connection, command, words, flow);
+        self.clock_out(connection, command, words, flow, before);
         flow
     }
 
@@ -655,15 +673,23 @@ impl IoThread {
 
     /// Counts the command and notes it if it was slow; a worker does that for what it runs. One look at the clock serves
     /// this command's end and the next one's beginning.
-    fn clock_out(&mut self, connection: &Connection, command: &Registered, words: Words<'_>, flow: Flow) {
+    fn clock_out(
+        &mut self,
+        connection: &Connection,
+        command: &Registered,
+        words: Words<'_>,
+        flow: Flow,
+        before: usize,
+    ) {
         let end = Instant::now();
         let nanos = end.duration_since(self.pipeline.last).as_nanos() as u64;
         self.pipeline.last = end;
         if flow == Flow::Stop && matches!(connection.state, State::Working) {
             return;
         }
-        let ended =
-            Ended { command, words, client: &connection.session.client, now_ms: self.pipeline.now_ms, nanos };
+        let (client, now_ms) = (&*connection.session.client, self.pipeline.now_ms);
+        let reply_len = connection.output.len().saturating_sub(before);
+        let ended = Ended { command, words, client, now_ms, nanos, reply_len };
         stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
     }
 

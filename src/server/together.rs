@@ -85,13 +85,18 @@ pub(super) fn run(
             now_ms,
             limits,
         };
+        let mut begin = out.len();
         let outcome = executor.run(&unit, On::Worker(Why::Cold), out);
         wrote |= matches!(outcome, Outcome::Replied { wrote: true });
         // A unit may end before a call that is much work.
         let ran = executor.steps.len().clamp(1, together.len());
         let nanos = begun.elapsed().as_nanos() as u64 / ran as u64;
-        for queued in together.iter().take(ran) {
-            let ended = Ended { command: queued.command, words: queued.words.view(), client, now_ms, nanos };
+        for (place, queued) in together.iter().take(ran).enumerate() {
+            let end = executor.steps.get(place).map_or(out.len(), |step| step.end);
+            let reply_len = end.saturating_sub(begin);
+            begin = end;
+            let (command, words) = (queued.command, queued.words.view());
+            let ended = Ended { command, words, client, now_ms, nanos, reply_len };
             stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
         }
         rest = if ran < together.len() { rest.get(ran..).unwrap_or_default() } else { behind };

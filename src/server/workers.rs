@@ -239,7 +239,8 @@ fn perform(
         }
     };
     let nanos = begun.elapsed().as_nanos() as u64;
-    let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos };
+    let reply_len = reply.len();
+    let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos, reply_len };
     stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
     let Outcome::Park(_) = outcome else { return (outcome, exec, None) };
     (outcome, exec, Some(Queued { command, named, words, db: caller.db, refused: None }))

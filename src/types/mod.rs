@@ -38,7 +38,7 @@ pub fn copy_value(cx: &mut WriteCx<'_>, from: &Entry<'_>, to: &Entry<'_>, expire
     match meta.header.body {
         Body::Inline => {
             let value = meta.rest;
-            cx.lend(|cx, arena| string::set(cx, to, value.of(arena), expire_at_ms))
+            cx.lend(|cx, arena| string::replace(cx, to, value.of(arena), expire_at_ms))
         }
         // What it owns gets versions of its own.
         Body::Rows { .. } if meta.header.kind.info().owns_versions => {

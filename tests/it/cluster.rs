@@ -111,3 +111,37 @@ fn cluster_keyslot() {
     );
     check_with(CLUSTER, "SELECT 1 | SELECT 0", "-ERR SELECT is not allowed in cluster mode | +OK");
 }
+
+#[test]
+fn keys_of_slots() {
+    let off = "-ERR This instance has cluster support disabled";
+    for line in [
+        "CLUSTER SLOT-STATS SLOTSRANGE 0 1",
+        "CLUSTER FLUSHSLOT 0",
+        "CLUSTER CANCELSLOTMIGRATIONS",
+        "CLUSTER GETSLOTMIGRATIONS",
+        "CLUSTER MIGRATESLOTS SLOTSRANGE 0",
+        "CLUSTER MIGRATION STATUS ALL",
+        "CLUSTER SYNCSLOTS x",
+        "CLUSTERSCAN 0",
+        "SFLUSH 0 1",
+    ] {
+        tarn_only(line, off);
+    }
+    let refused = "-ERR This node owns every slot, its cluster cannot be changed";
+    tarn_only_with(
+        CLUSTER,
+        "CLUSTER CANCELSLOTMIGRATIONS | CLUSTER GETSLOTMIGRATIONS | CLUSTER MIGRATESLOTS SLOTSRANGE 0 1 NODE x | CLUSTER MIGRATION STATUS ALL | CLUSTER SYNCSLOTS x",
+        &format!("{refused} | [] | {refused} | {refused} | {refused}"),
+    );
+    tarn_only_with(
+        CLUSTER,
+        "SET a 1 | SET b 1 | CLUSTERSCAN 0 SLOT 3300 | CLUSTERSCAN 0-{b}-0 SLOT 3300 | CLUSTERSCAN 0-{b}-0 MATCH a | CLUSTERSCAN x | CLUSTER FLUSHSLOT 3300 | CLUSTER FLUSHSLOT 16384 | KEYS * | SFLUSH 15495 15495 | DBSIZE | SFLUSH 1",
+        r#"+OK | +OK | [%"0-{...}-0" []] | ["0" ["b"]] | ["0" ["a"]] | -ERR Invalid cursor | +OK | -ERR Invalid or out of range slot | ["a"] | [[:15495 :15495]] | :0 | -ERR wrong number of arguments for 'sflush' command"#,
+    );
+    tarn_only_with(
+        CLUSTER,
+        "SET a 1 | CLUSTER SLOT-STATS ORDERBY key-count LIMIT 1 | CLUSTER SLOT-STATS SLOTSRANGE 5 1 | CLUSTER SLOT-STATS foo 1",
+        "+OK | ... | -ERR Start slot number 5 is greater than end slot number 1 | -ERR unknown subcommand or wrong number of arguments for 'SLOT-STATS'. Try CLUSTER HELP.",
+    );
+}

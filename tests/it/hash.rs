@@ -462,3 +462,27 @@ fn long_values_are_whole() {
         r#":2 | :3000000 | "y"*100000 | :1 | :3000000 | +OK | "y"*100000"#,
     );
 }
+
+#[test]
+fn hashes_are_imported_by_their_values() {
+    tarn_only(
+        "HIMPORT PREPARE u a b | HIMPORT SET k u 1 2 | HMGET k a b c | HIMPORT SET k u 3 4 | HGET k b | HIMPORT PREPARE v c | HIMPORT SET k v 5 | HMGET k a b c | HIMPORT PREPARE u d | HIMPORT SET l u 6 | HMGET l a d | HIMPORT DISCARD v | HIMPORT DISCARD v | HIMPORT SET k v 1 | HIMPORT DISCARDALL | HIMPORT DISCARDALL | HIMPORT SET k u 1",
+        r#"+OK | +OK | ["1" "2" nil] | +OK | "4" | +OK | +OK | [nil nil "5"] | +OK | +OK | [nil "6"] | :1 | :0 | -ERR no such fieldset | :1 | :0 | -ERR no such fieldset"#,
+    );
+    tarn_only(
+        "HIMPORT PREPARE u a b a | HIMPORT SET k u 1 2 3 | HIMPORT PREPARE u a b | HIMPORT SET k u 1 | HIMPORT SET k u 1 2 3 | EXISTS k | SET s x | HIMPORT SET s u 1 2 | GET s | HIMPORT PREPARE u | HIMPORT SET k u | HIMPORT FOO | @other HIMPORT SET k u 1 2",
+        "-ERR duplicate field name in fieldset | -ERR no such fieldset | +OK | -ERR value count does not match the number of fields in fieldset | -ERR value count does not match the number of fields in fieldset | :0 | +OK | -WRONGTYPE Operation against a key holding the wrong kind of value | \"x\" | -ERR wrong number of arguments for 'himport|prepare' command | -ERR wrong number of arguments for 'himport|set' command | -ERR unknown subcommand 'FOO'. Try HIMPORT HELP. | -ERR no such fieldset",
+    );
+    tarn_only(
+        "HIMPORT PREPARE u a | HSET k z 1 | EXPIRE k 100 | HIMPORT SET k u 1 | TTL k | HMGET k a z | MULTI | HIMPORT SET k u 2 | HIMPORT SET k nosuch 2 | EXEC | HGET k a | EVAL \"return redis.call('himport', 'set', 'k', 'u', '1')\" 1 k | RESET | HIMPORT SET k u 1",
+        r#"+OK | :1 | :1 | +OK | :-1 | ["1" nil] | +OK | +QUEUED | +QUEUED | [+OK -"ERR no such fieldset"] | "2" | -ERR no such fieldset... | +RESET | -ERR no such fieldset"#,
+    );
+}
+
+#[test]
+fn hsetex_minds_the_key() {
+    tarn_only(
+        "HSETEX k XX FIELDS 1 a 1 | EXISTS k | HSETEX k NX EX 100 FIELDS 1 a 1 | HSETEX k NX FIELDS 1 a 2 | HSETEX k XX FXX FIELDS 1 a 3 | HSETEX k XX FNX FIELDS 1 a 4 | HGET k a | HSETEX k NX XX FIELDS 1 a 1 | HSETEX k NX NX FIELDS 1 a 1 | SET s v | HSETEX s NX FIELDS 1 a 1",
+        r#":0 | :0 | :1 | :0 | :1 | :0 | "3" | -ERR syntax error | :0 | +OK | -WRONGTYPE Operation against a key holding the wrong kind of value"#,
+    );
+}

@@ -31,6 +31,7 @@ mod crash;
 mod damage;
 mod diff;
 mod dump;
+mod eviction;
 mod exhash;
 mod expire;
 mod failing;

@@ -560,3 +560,39 @@ fn field_commands_tell_what_they_did() {
         }
     }
 }
+
+/// Classes `o` and `c` of Redis 8.2.
+#[test]
+fn keys_that_are_overwritten_are_told() {
+    if std::env::var("TARN_CHECK_AGAINST").is_ok() {
+        return;
+    }
+    for engine in ENGINES {
+        let mut stage = Stage::new(engine, "Eoc$", "__keyevent*");
+        let events = |told: Vec<String>| {
+            told.iter().map(|line| line.replacen("__keyevent@0__:", "", 1)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(events(stage.told("SET k v")), "set k");
+        assert_eq!(events(stage.told("SET k w")), "overwritten k, set k");
+        assert_eq!(events(stage.told("APPEND k x | INCR n | INCR n")), "append k, incrby n, incrby n");
+        assert_eq!(events(stage.told("MSET k 1 m 1")), "overwritten k, set k, set m");
+        assert_eq!(
+            events(stage.told("DEL m | RPUSH m a | RPUSH m b | SET m x")),
+            "overwritten m, type_changed m, set m"
+        );
+        assert_eq!(
+            events(stage.told("SADD a 1 2 | SUNIONSTORE k a | SUNIONSTORE k a")),
+            "overwritten k, type_changed k, overwritten k"
+        );
+        assert_eq!(
+            events(stage.told("RENAME a m | SET l y | COPY k l REPLACE")),
+            "overwritten m, type_changed m, set l, overwritten l, type_changed l"
+        );
+        assert_eq!(
+            events(
+                stage.told("HSET h f v | HIMPORT PREPARE u f | HIMPORT SET h u w | EXPIRE h 100 | SADD k 3")
+            ),
+            "overwritten h"
+        );
+    }
+}

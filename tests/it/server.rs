@@ -1,7 +1,7 @@
 //! The server itself: CONFIG, INFO, SLOWLOG, DEBUG, MONITOR.
 
-use crate::check::{check, check_with, check3, tarn_only};
-use crate::harness::{Options, Program, Server, free_port};
+use crate::check::{check, check_with, check3, tarn_only, tarn_only_with};
+use crate::harness::{ENGINES, Options, Program, Server, free_port};
 use crate::value::Value;
 
 #[test]
@@ -256,7 +256,7 @@ fn wait_blocks_one_client_only() {
 
 #[test]
 fn version() {
-    check3("LOLWUT VERSION 1", r#""Redis ver. 7.0.15\n""#, r#"=txt:"Redis ver. 7.0.15\n""#);
+    check3("LOLWUT VERSION 1", r#""Redis ver. 8.6.2\n""#, r#"=txt:"Redis ver. 8.6.2\n""#);
 }
 
 #[test]
@@ -389,4 +389,65 @@ fn logs_and_modules() {
     const REFUSED: &str = "-ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.";
     check("MODULE LOAD x | MODULE LOADEX x | MODULE UNLOAD x", &[REFUSED; 3].join(" | "));
     check("MODULE HELP | MODULE HELP x", "... | -ERR wrong number of arguments for 'module|help' command");
+}
+
+/// Of Redis 8.6 and Valkey 9.1.
+#[test]
+fn what_is_slow_large_or_hot() {
+    let unknown = "-ERR type should be one of the following: slow, large-request, large-reply";
+    tarn_only(
+        "COMMANDLOG RESET large-request | COMMANDLOG LEN large-request | COMMANDLOG GET -1 Large-Reply | COMMANDLOG GET 1 foo | COMMANDLOG GET -2 slow | COMMANDLOG LEN foo | COMMANDLOG RESET foo | COMMANDLOG HELP | COMMANDLOG GET 1",
+        &format!(
+            "+OK | :0 | [] | {unknown} | -ERR count should be greater than or equal to -1 | {unknown} | {unknown} | ... | -ERR wrong number of arguments for 'commandlog|get' command"
+        ),
+    );
+    tarn_only_with(
+        &[("commandlog-request-larger-than", "60"), ("commandlog-reply-larger-than", "60")],
+        "SET k \"x\"*60 | GET k | COMMANDLOG LEN large-request | COMMANDLOG LEN large-reply | CONFIG GET commandlog-execution-slower-than",
+        r#"+OK | %"x..." | :2 | :1 | ..."#,
+    );
+    tarn_only_with(
+        &[],
+        "HOTKEYS GET | HOTKEYS STOP | HOTKEYS START | HOTKEYS START METRICS 1 NET COUNT 2 | HOTKEYS RESET | SET k v | HOTKEYS STOP | HOTKEYS RESET | HOTKEYS GET | HOTKEYS HELP",
+        "nil | nil | -ERR METRICS parameter is required | +OK | -ERR hotkey tracking session in progress, stop tracking first | +OK | +OK | +OK | nil | ...",
+    );
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine));
+        let mut conn = server.conn();
+        conn.call(&["HOTKEYS", "START", "METRICS", "2", "CPU", "NET"]);
+        for _ in 0..100 {
+            conn.call(&["SET", "hot", "value"]);
+        }
+        conn.call(&["SET", "cold", "value"]);
+        let shown = conn.call(&["HOTKEYS", "GET"]).to_string();
+        assert!(
+            shown.contains(r#""by-net-bytes" ["hot" :"#) && shown.contains(r#""tracking-active" :1"#),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn there_is_no_replication() {
+    let none = "-ERR this server has no replication";
+    tarn_only(
+        "FAILOVER | FAILOVER ABORT | PSYNC ? -1 | REPLCONF | SYNC",
+        &format!(
+            "-ERR FAILOVER requires connected replicas. | -ERR No failover in progress. | {none} | {none} | {none}"
+        ),
+    );
+    tarn_only(
+        "CLIENT IMPORT-SOURCE ON | CLIENT IMPORT-SOURCE | BGSAVE CANCEL | BGSAVE CANCEL x | CONFIG SET maxmemory-policy foo",
+        "-ERR Server is not in import mode | -ERR wrong number of arguments for 'client|import-source' command | -ERR Background saving is currently not in progress or scheduled | -ERR syntax error | -ERR CONFIG SET failed (possibly related to argument 'maxmemory-policy') - argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, volatile-ttl, volatile-lrm, allkeys-lru, allkeys-lfu, allkeys-random, allkeys-lrm, noeviction",
+    );
+}
+
+/// How many keys have how many elements, or bytes.
+#[test]
+fn sizes_of_keys() {
+    tarn_only_with(
+        &[],
+        "SET a \"\" | SET b x | SET c \"x\"*1023 | SET d \"x\"*5000 | RPUSH l 1 2 3 | SADD s 1 | HSET h a 1 b 2 c 3 d 4 | INFO keysizes",
+        r##"+OK | +OK | +OK | +OK | :3 | :1 | :4 | %"# Keysizes\r\ndb0_distrib_strings_sizes:0=1,1=1,512=1,4K=1\r\ndb0_distrib_lists_items:2=1\r\ndb0_distrib_sets_items:1=1\r\ndb0_distrib_hashes_items:4=1\r\n""##,
+    );
 }

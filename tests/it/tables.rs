@@ -13,6 +13,34 @@ const ONLY_HERE: &[&str] = &[
     "client|setinfo",
     "blmovem",
     "client|capa",
+    "client|import-source",
+    "cluster|cancelslotmigrations",
+    "cluster|flushslot",
+    "cluster|getslotmigrations",
+    "cluster|migrateslots",
+    "cluster|migration",
+    "cluster|slot-stats",
+    "cluster|syncslots",
+    "clusterscan",
+    "commandlog",
+    "commandlog|get",
+    "commandlog|help",
+    "commandlog|len",
+    "commandlog|reset",
+    "himport",
+    "himport|discard",
+    "himport|discardall",
+    "himport|prepare",
+    "himport|set",
+    "hotkeys",
+    "hotkeys|get",
+    "hotkeys|help",
+    "hotkeys|reset",
+    "hotkeys|start",
+    "hotkeys|stop",
+    "sflush",
+    "xcfgset",
+    "xidmprecord",
     "cluster|myshardid",
     "waitaof",
     "delex",
@@ -144,4 +172,30 @@ fn the_tables_say_what_redis_says() {
         compare("COMMAND INFO", &infos(&mut tarn), &infos(&mut redis), ToString::to_string);
         compare("COMMAND DOCS", &docs(&mut tarn), &docs(&mut redis), |doc| format!("{doc:?}"));
     }
+}
+
+/// The commands of Redis 8.10 and Valkey 9.1 with the versions that brought them: each is in docs/commands.md, since the same version, or in
+/// docs/differences.md.
+#[test]
+fn every_command_of_today_is_here_or_named_as_missing() {
+    const ALL: &str = include_str!("commands.txt");
+    const COMMANDS: &str = include_str!("../../docs/commands.md");
+    const DIFFERENCES: &str = include_str!("../../docs/differences.md");
+    let here: BTreeMap<&str, &str> = COMMANDS
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .map(|(name, rest)| (name, rest.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default()))
+        .collect();
+    let mut wrong = Vec::new();
+    for line in ALL.lines() {
+        let (name, since) = line.strip_suffix(')').and_then(|line| line.split_once(" (")).unwrap();
+        match here.get(name) {
+            Some(here) if *here == since => {}
+            Some(here) => wrong.push(format!("{name}: since {here}, and not {since}")),
+            None if DIFFERENCES.contains(&format!("`{name}`")) => {}
+            None => wrong.push(format!("{name} ({since}) is nowhere")),
+        }
+    }
+    assert_eq!(ALL.lines().count(), 446);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

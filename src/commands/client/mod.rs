@@ -84,6 +84,9 @@ const SUBCOMMANDS: &[Spec] = &[
     sub("no-touch", Arity::Exactly(3), no_touch, PLAIN)
         .since("7.2.0")
         .summary("Leaves the access times of keys as they are when this connection reads them."),
+    sub("import-source", Arity::Exactly(3), import_source, ADMIN)
+        .since("Valkey 8.1.0")
+        .summary("Is refused: the server is never in import mode."),
     sub("unblock", Arity::AtLeast(3), unblock, ADMIN)
         .since("5.0.0")
         .complexity("O(log N) where N is the number of client connections")
@@ -298,6 +301,11 @@ fn unblock(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Reply::Integer(i64::from(is_unblocked)).into())
 }
 
+/// Where keys are imported from another server; Valkey answers so unless its `import-mode` is on.
+fn import_source(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+    Err(Error::reply("ERR Server is not in import mode").into())
+}
+
 fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Ok(help(
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -312,6 +320,8 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
             "    The client that gets invalidation messages; 0 is this one, -1 none.",
             "ID",
             "    The number of this connection.",
+            "IMPORT-SOURCE (ON|OFF)",
+            "    Refused.",
             "INFO",
             "    A description of this connection.",
             "KILL <ip:port>",

@@ -31,9 +31,14 @@ type Run = fn(&mut SessionCx<'_>, Args<'_>) -> Result<Answer>;
 
 /// Subcommands, the number of words that may follow them, and what they do.
 const SUBCOMMANDS: &[(&str, std::ops::RangeInclusive<usize>, Run)] = &[
+    ("aof-flush-sleep", 1..=1, done),
+    ("assert", 0..=0, panic),
     ("change-repl-id", 0..=0, done),
+    ("close-cluster-link-on-packet-drop", 1..=1, done),
+    ("dict-resizing", 1..=1, done),
     ("digest", 0..=0, data::digest),
     ("digest-value", 0..=usize::MAX, data::digest_value),
+    ("drop-cluster-packet-filter", 1..=1, done),
     ("error", 1..=1, error),
     ("fail", 1..=1, fail),
     ("help", 0..=0, help_text),
@@ -47,6 +52,7 @@ const SUBCOMMANDS: &[(&str, std::ops::RangeInclusive<usize>, Run)] = &[
     ("quicklist-packed-threshold", 1..=1, done),
     ("reload", 0..=3, reload),
     ("replybuffer", 2..=2, done),
+    ("segfault", 0..=0, panic),
     ("set-active-expire", 1..=1, set_active_expire),
     ("set-disable-deny-scripts", 1..=1, done),
     ("set-skip-checksum-validation", 1..=1, done),
@@ -205,9 +211,12 @@ fn help_text(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     Ok(help(
         "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         &[
-            "CHANGE-REPL-ID, PAUSE-CRON <0|1>, QUICKLIST-PACKED-THRESHOLD <size>,",
+            "AOF-FLUSH-SLEEP <us>, CHANGE-REPL-ID, CLOSE-CLUSTER-LINK-ON-PACKET-DROP <0|1>, DICT-RESIZING <0|1>,",
+            "DROP-CLUSTER-PACKET-FILTER <type>, PAUSE-CRON <0|1>, QUICKLIST-PACKED-THRESHOLD <size>,",
             "REPLYBUFFER <option> <value>, SET-DISABLE-DENY-SCRIPTS <0|1>, SET-SKIP-CHECKSUM-VALIDATION <0|1>",
             "    Accepted; there is nothing to switch.",
+            "ASSERT, SEGFAULT",
+            "    End the process by a panic, as PANIC does.",
             "DIGEST, DIGEST-VALUE <key> [<key> ...]",
             "    A signature of all data, or of the values of keys.",
             "ERROR <string>",

@@ -283,6 +283,8 @@ enum Wanted {
 }
 
 struct Setex<'a> {
+    /// Whether there has to be such a key.
+    key: Option<bool>,
     wanted: Wanted,
     ttl: Ttl,
     /// From the first field on.
@@ -292,7 +294,7 @@ struct Setex<'a> {
 impl<'a> Setex<'a> {
     fn parse(mut args: Args<'a>, now_ms: u64) -> Result<Setex<'a>> {
         let arity = || Error::Arity("hsetex".into());
-        let (mut wanted, mut ttl) = (Wanted::Any, Ttl::Clear);
+        let (mut key, mut wanted, mut ttl) = (None, Wanted::Any, Ttl::Clear);
         while let Some(word) = args.peek() {
             let is_taken = ttl != Ttl::Clear;
             let twice =
@@ -307,7 +309,7 @@ impl<'a> Setex<'a> {
                 if count.checked_mul(2).and_then(|words| usize::try_from(words).ok()) != Some(args.left()) {
                     return Err(arity().into());
                 }
-                return Ok(Setex { wanted, ttl, pairs: args });
+                return Ok(Setex { key, wanted, ttl, pairs: args });
             } else if let Some((_, time)) = TIMES.into_iter().find(|(word, _)| args.keyword(word)) {
                 if is_taken {
                     return Err(twice().into());
@@ -326,6 +328,12 @@ impl<'a> Setex<'a> {
                     return Err(Error::reply("ERR Only one of FXX or FNX arguments can be specified").into());
                 }
                 wanted = when;
+            } else if let Some((_, when)) =
+                [("xx", true), ("nx", false)].into_iter().find(|(word, _)| args.keyword(word))
+            {
+                if key.replace(when).is_some_and(|before| before != when) {
+                    return Err(Error::Syntax.into());
+                }
             } else {
                 return Err(Error::about("ERR unknown argument: ", word, "").into());
             }
@@ -336,9 +344,14 @@ impl<'a> Setex<'a> {
 
 pub fn hsetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
-    let Setex { wanted, ttl, pairs } = Setex::parse(args, cx.env.now_ms)?;
+    let Setex { key: is_wanted, wanted, ttl, pairs } = Setex::parse(args, cx.env.now_ms)?;
     let pairs = pairs.rest_in_pairs().ok_or(Error::Arity("hsetex".into()))?;
     cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
+    if let Some(is_wanted) = is_wanted
+        && Hash::open(cx, key)?.is_some() != is_wanted
+    {
+        return Ok(Reply::Integer(0));
+    }
     let mut hash = Hash::open_or_create(cx, key, Maker::Redis)?;
     let mark = cx.arena().len();
     if wanted != Wanted::Any {

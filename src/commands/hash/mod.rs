@@ -1,6 +1,7 @@
 //! Hashes.
 
 pub mod expire;
+mod import;
 pub mod random;
 
 #[cfg(test)]
@@ -8,7 +9,9 @@ mod tests;
 
 use crate::commands::scan::{cursor, elements};
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, ElementHint, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write};
+use crate::dispatch::spec::{
+    Arity, ElementHint, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, container, read, write,
+};
 use crate::error::{Error, Result};
 use crate::keyspace::{Event, ReadCx, View as _, WriteCx};
 use crate::number::extended::Extended;
@@ -21,6 +24,7 @@ const UPDATE: KeyFlags = KeyFlags::RW.or(KeyFlags::UPDATE);
 const CHANGE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE);
 const INSERT: KeyFlags = KeyFlags::RW.or(KeyFlags::INSERT);
 const REMOVE: KeyFlags = KeyFlags::RW.or(KeyFlags::DELETE);
+const OVERWRITE: KeyFlags = KeyFlags::OW.or(KeyFlags::UPDATE);
 const TAKE: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::DELETE);
 
 const ANY_ORDER: &[&str] = &["nondeterministic_output_order"];
@@ -31,6 +35,11 @@ const WHOLE: &str = "O(N) where N is the number of fields.";
 const NAMED: &str = "O(N) where N is the number of fields that are named.";
 
 pub const COMMANDS: &[Spec] = &[
+    container("himport", Arity::AtLeast(2), import::SUBCOMMANDS)
+        .group(Group::Hash)
+        .since("8.10.0")
+        .complexity("Depends on subcommand.")
+        .summary("Sets hashes of the same fields without naming the fields each time."),
     write("hdel", Arity::AtLeast(3), Keys::at(1, REMOVE), hdel)
         .element_at(2)
         .group(Group::Hash)

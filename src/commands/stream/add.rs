@@ -3,6 +3,7 @@
 use super::delete::take_refs;
 use super::id_reply;
 use super::ids::{self, NewId};
+use super::producers::Named;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result};
 use crate::keyspace::{Env, Event, WriteCx};
@@ -17,17 +18,18 @@ const MAX_LIMIT: u64 = 1_000_000;
 
 /// What stands between the key and the id.
 #[derive(Debug, Default)]
-struct Options {
+struct Options<'a> {
     no_create: bool,
     bound: Option<Bound>,
     is_about: bool,
     limit: Option<u64>,
     refs: Option<Refs>,
+    producer: Option<Named<'a>>,
 }
 
-impl Options {
+impl<'a> Options<'a> {
     /// Takes one option; false where there is none.
-    fn take(&mut self, args: &mut Args<'_>, adds: bool) -> Result<bool> {
+    fn take(&mut self, args: &mut Args<'a>, adds: bool) -> Result<bool> {
         let has_value = args.left() > 1;
         if has_value && args.keyword("MAXLEN") {
             self.begin_bound(args)?;
@@ -42,8 +44,10 @@ impl Options {
             self.limit = Some(limit.map_err(|_| Error::reply("ERR The LIMIT argument must be >= 0."))?);
         } else if adds && args.keyword("NOMKSTREAM") {
             self.no_create = true;
-        } else if adds && (args.keyword("IDMP") || args.keyword("IDMPAUTO")) {
-            return Err(Error::reply("ERR idempotent adding (IDMP, IDMPAUTO) is not supported").into());
+        } else if adds && args.left() > 2 && args.keyword("IDMP") {
+            self.set_producer(Named::take(args, true)?)?;
+        } else if adds && has_value && args.keyword("IDMPAUTO") {
+            self.set_producer(Named::take(args, false)?)?;
         } else if let Some(refs) = take_refs(args) {
             if self.refs.replace(refs).is_some() {
                 return Err(Error::Syntax.into());
@@ -54,8 +58,15 @@ impl Options {
         Ok(true)
     }
 
+    fn set_producer(&mut self, named: Named<'a>) -> Result<()> {
+        match self.producer.replace(named) {
+            None => Ok(()),
+            Some(_) => Err(Error::reply("ERR IDMP/IDMPAUTO specified multiple times").into()),
+        }
+    }
+
     /// What follows MAXLEN or MINID up to its value.
-    fn begin_bound(&mut self, args: &mut Args<'_>) -> Result<()> {
+    fn begin_bound(&mut self, args: &mut Args<'a>) -> Result<()> {
         if self.bound.is_some() {
             return Err(Error::reply(
                 "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
@@ -113,6 +124,9 @@ pub fn xadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if new == NewId::Exact(Id::MIN) {
         return Err(Error::reply("ERR The ID specified in XADD must be greater than 0-0").into());
     }
+    if options.producer.is_some() && new != NewId::Auto {
+        return Err(Error::reply("ERR IDMP/IDMPAUTO can be used only with auto-generated IDs").into());
+    }
     cx.env.move_if_heavy(args.words().bytes(), Env::IO_THREAD_MAX_BYTES)?;
     let mut stream = if options.no_create {
         match Stream::open(cx, key)? {
@@ -122,6 +136,14 @@ pub fn xadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     } else {
         Stream::open_or_create(cx, key)?
     };
+    let sent = options.producer.map(|named| named.sent(&cx.env, args.rest()));
+    if let Some(sent) = &sent
+        && let Some(id) = stream.find_sent(cx, sent)?
+    {
+        stream.count_duplicate();
+        stream.save(cx)?;
+        return Ok(id_reply(id));
+    }
     let exhausted =
         || Error::reply("ERR The stream has exhausted the last possible ID, unable to add more items");
     if stream.state.last == Id::MAX {
@@ -136,6 +158,9 @@ pub fn xadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         "ERR The ID specified in XADD is equal or smaller than the target stream top item",
     ))?;
     stream.add(cx, id, args.rest());
+    if let Some(sent) = &sent {
+        stream.record(cx, sent, id)?;
+    }
     let trimmed = trim.map_or(Ok(0), |trim| stream.trim(cx, trim))?;
     stream.save(cx)?;
     cx.notify(Event::XADD, key);

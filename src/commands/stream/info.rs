@@ -91,6 +91,15 @@ fn stream(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         number("entries-added", state.added),
         id("recorded-first-entry-id", state.first),
     ];
+    let producers = stream.known_producers(&cx.env);
+    map.extend([
+        number("idmp-duration", producers.duration_s.into()),
+        number("idmp-maxsize", producers.limit.into()),
+        number("pids-tracked", producers.producers),
+        number("iids-tracked", producers.records),
+        number("iids-added", producers.added),
+        number("iids-duplicates", producers.duplicates),
+    ]);
     match full {
         None => {
             map.push(number("groups", state.groups));

@@ -7,6 +7,7 @@ mod ids;
 mod info;
 mod nack;
 mod pending;
+mod producers;
 mod range;
 mod read;
 mod readgroup;
@@ -59,6 +60,12 @@ pub const COMMANDS: &[Spec] = &[
         .since("6.2.0")
         .complexity("O(N) where N is the number of pending entries that are looked at.")
         .summary("Gives entries that were pending for long to another consumer."),
+    write("xcfgset", Arity::AtLeast(2), Keys::at(1, UPDATE), producers::xcfgset)
+        .group(Group::Stream)
+        .fast()
+        .since("8.6.0")
+        .complexity("O(1)")
+        .summary("Sets how long a stream remembers what producers have added, and how much of it."),
     write("xclaim", Arity::AtLeast(6), Keys::at(1, UPDATE), pending::xclaim)
         .group(Group::Stream)
         .fast()
@@ -83,6 +90,13 @@ pub const COMMANDS: &[Spec] = &[
         .since("5.0.0")
         .complexity("Depends on subcommand.")
         .summary("Manages consumer groups."),
+    write("xidmprecord", Arity::Exactly(5), Keys::at(1, UPDATE), producers::xidmprecord)
+        .group(Group::Stream)
+        .denyoom()
+        .fast()
+        .since("8.6.2")
+        .complexity("O(log(N))")
+        .summary("Notes that an entry of a stream is what a producer has sent under a name of its own."),
     container("xinfo", Arity::AtLeast(2), info::SUBCOMMANDS)
         .group(Group::Stream)
         .since("5.0.0")

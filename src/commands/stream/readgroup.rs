@@ -71,6 +71,8 @@ pub fn xreadgroup(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     }
     let mut delivery = Delivery { budget: Budget::of(&request), left: 0, noack, claim_ms, rows: 0 };
     let mut replies = Vec::new();
+    // When what is pending will have been for long enough.
+    let mut again_at_ms = None;
     for (mut stream, mut group, wanted) in opened {
         let number = meet(cx, &stream, &mut group, consumer)?;
         delivery.left = delivery.budget.of_stream();
@@ -90,6 +92,12 @@ pub fn xreadgroup(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
         if !is_empty || wanted != Wanted::New {
             replies.push((Reply::bulk(stream.key()), entries));
         }
+        if let (Some(claim_ms), true) = (claim_ms, is_empty && wanted == Wanted::New)
+            && let Some(delivered_ms) = group.first_delivered_ms(cx)?
+        {
+            let due_ms = delivered_ms.saturating_add(claim_ms);
+            again_at_ms = Some(again_at_ms.map_or(due_ms, |at_ms: u64| at_ms.min(due_ms)));
+        }
         stream.save_group(cx, &mut group);
     }
     if !replies.is_empty() {
@@ -97,7 +105,7 @@ pub fn xreadgroup(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
     }
     request.wait(std::iter::empty()).map_err(|stop| match stop {
         // That the consumer was there is on record, whether it waits or not.
-        Stop::Park(park) => Stop::Park(Box::new(park.keeping(!cx.env.woken))),
+        Stop::Park(park) => Stop::Park(Box::new(park.keeping(!cx.env.woken).again_at(again_at_ms))),
         other => other,
     })
 }

@@ -245,7 +245,7 @@ fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, value) = (args.key()?, args.next()?);
     if args.is_empty() {
         let found = entry::find(cx, key)?;
-        string::set(cx, &found, value, 0)?;
+        string::replace(cx, &found, value, 0)?;
         cx.notify(Event::SET, key);
         return Ok(Reply::OK);
     }
@@ -270,7 +270,7 @@ fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         Some(expire_at_ms) => string::set_expiring(cx, &found, value, expire_at_ms)?,
         None => {
             let kept = if options.ttl == Ttl::Keep { found.expire_at_ms() } else { 0 };
-            string::set(cx, &found, value, kept)?;
+            string::replace(cx, &found, value, kept)?;
             cx.notify(Event::SET, key);
         }
     }
@@ -302,7 +302,7 @@ fn setnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let found = entry::find(cx, args.key()?)?;
     let absent = !found.exists();
     if absent {
-        string::set(cx, &found, args.next()?, 0)?;
+        string::replace(cx, &found, args.next()?, 0)?;
         cx.notify(Event::SET, found.key);
     }
     Ok(Reply::flag(absent))
@@ -355,7 +355,7 @@ fn msetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
             continue;
         }
         let kept_ms = if ttl == Ttl::Keep { found.expire_at_ms() } else { 0 };
-        string::set(cx, &found, value, kept_ms)?;
+        string::replace(cx, &found, value, kept_ms)?;
         cx.notify(Event::SET, key);
     }
     Ok(Reply::flag(true))
@@ -378,7 +378,7 @@ fn set_all<'a>(
     for (key, value) in pairs {
         cx.arena().clear();
         let found = entry::find(cx, key)?;
-        string::set(cx, &found, value, 0)?;
+        string::replace(cx, &found, value, 0)?;
         cx.notify(Event::SET, key);
     }
     Ok(())
@@ -387,7 +387,7 @@ fn set_all<'a>(
 fn getset(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let found = entry::find_counted(cx, args.key()?)?;
     let old = bulk(cx, &found)?;
-    string::set(cx, &found, args.next()?, 0)?;
+    string::replace(cx, &found, args.next()?, 0)?;
     cx.notify(Event::SET, found.key);
     Ok(old)
 }

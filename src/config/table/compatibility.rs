@@ -8,16 +8,6 @@ use crate::config::option::Section::Compatibility;
 use crate::config::option::{Kind, Opt};
 
 const SHUTDOWN: Kind = Kind::Choices(&["default", "save", "nosave", "now", "force"]);
-const POLICIES: Kind = Kind::Choice(&[
-    "volatile-lru",
-    "volatile-lfu",
-    "volatile-random",
-    "volatile-ttl",
-    "allkeys-lru",
-    "allkeys-lfu",
-    "allkeys-random",
-    "noeviction",
-]);
 
 const fn yes_no(name: &'static str, default: &'static str) -> Opt {
     Opt::new(Compatibility, name, Kind::Bool, default)
@@ -91,10 +81,7 @@ pub const OPTIONS: &[Opt] = &[
     yes_no("aof-timestamp-enabled", "no"),
     yes_no("aof-rewrite-incremental-fsync", "yes"),
     yes_no("aof-disable-auto-gc", "no"),
-    // Eviction and defragmentation: what does not fit in memory is on disk.
-    Opt::new(Compatibility, "maxmemory-policy", POLICIES, "noeviction").help(
-        "Kept and shown; nothing is evicted, whatever it says, since what does not fit in memory is on disk.",
-    ),
+    // Eviction and defragmentation: a few keys are drawn, with these numbers as Redis has them by default.
     number("maxmemory-samples", int(1, i32::MAX as i128), "5"),
     number("maxmemory-eviction-tenacity", int(0, 100), "10"),
     number("lfu-log-factor", small_count(), "10"),

@@ -3,11 +3,12 @@
 use super::{at, count, int, memory, small_count};
 use crate::config::appendonly;
 use crate::config::choice::{
-    ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, Guard, LogLevel, PubsubDefault,
+    ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, EvictionPolicy, Guard,
+    LogLevel, PubsubDefault,
 };
 use crate::config::limits::{
-    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_TIKV_TIMEOUT_MILLIS,
-    MAX_WORKER_THREADS, MIN_TIKV_TIMEOUT_MILLIS,
+    MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_RECORDS, MAX_RECORDS_SECS,
+    MAX_TIKV_TIMEOUT_MILLIS, MAX_WORKER_THREADS, MIN_TIKV_TIMEOUT_MILLIS,
 };
 use crate::config::option::Section::{
     Clients, Cluster, Keyspace, Memory, Network, Observability, Scripts, Security, Storage,
@@ -97,7 +98,13 @@ pub const OPTIONS: &[Opt] = &[
         .help("Kept and shown. SAVE and BGSAVE name their copies by the time, in `backups/` of `dir`."),
     Opt::new(Memory, "maxmemory", memory(0), "0")
         .field(at!(maxmemory))
-        .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk; nothing is evicted."),
+        .help("Bytes of memory for everything: unsaved rows, caches, client buffers. 0 takes 60 % of the machine's or cgroup's memory. Data beyond it is on disk."),
+    Opt::new(Memory, "maxdisk", memory(0), "0")
+        .field(at!(maxdisk))
+        .help("Bytes on the disk that data and log may take; 0 is no limit. What happens there, `maxmemory-policy` says."),
+    Opt::new(Memory, "maxmemory-policy", Kind::Choice(EvictionPolicy::NAMES), "noeviction")
+        .field(at!(maxmemory_policy))
+        .help("What happens at `maxdisk`: writes are refused (`noeviction`), or keys are evicted. Without `maxdisk` nothing is evicted, whatever it says, since what does not fit in memory is on disk."),
     Opt::new(Memory, "memory-dirty-percent", PERCENT, "25")
         .field(at!(memory_dirty_percent))
         .help("Part of `maxmemory` for rows that are logged but not yet in the sorted data (at most 1.5gb)."),
@@ -198,6 +205,12 @@ pub const OPTIONS: &[Opt] = &[
             "The version of RDB in which DUMP, MIGRATE and FUNCTION DUMP write, newer where a value needs it. Redis reads its own \
              and older ones: 6 is 2.6, 9 is 5.0, 10 is 7.0, 11 is 7.2, 12 is 7.4. 80 is Valkey 9, which also reads up to 11.",
         ),
+    Opt::new(Keyspace, "stream-idmp-duration", int(1, MAX_RECORDS_SECS as i128), "100")
+        .field(at!(stream_idmp_duration_secs))
+        .help("Seconds for which a stream remembers what was added with IDMP or IDMPAUTO, unless XCFGSET says otherwise."),
+    Opt::new(Keyspace, "stream-idmp-maxsize", int(1, MAX_RECORDS as i128), "100")
+        .field(at!(stream_idmp_maxsize))
+        .help("How many of those it remembers of each producer."),
     Opt::new(Observability, "loglevel", Kind::Choice(LogLevel::NAMES), "notice")
         .field(at!(loglevel))
         .help("How much is logged."),
@@ -226,11 +239,25 @@ pub const OPTIONS: &[Opt] = &[
         .sensitive()
         .help("Password of `/metrics`, as a bearer token or with any user name in basic authentication; empty for none."),
     Opt::new(Observability, "slowlog-log-slower-than", int(-1, i64::MAX as i128), "10000")
+        .alias(&["commandlog-execution-slower-than"])
         .field(at!(slowlog_log_slower_than_micros))
         .help("Microseconds from which a command is put in SLOWLOG; -1 is off, 0 logs all."),
     Opt::new(Observability, "slowlog-max-len", count(), "128")
+        .alias(&["commandlog-slow-execution-max-len"])
         .field(at!(slowlog_max_len))
         .help("Entries that SLOWLOG keeps."),
+    Opt::new(Observability, "commandlog-request-larger-than", int(-1, i64::MAX as i128), "1048576")
+        .field(at!(commandlog_request_larger_than))
+        .help("Bytes from which a command is put in COMMANDLOG as a large request; -1 is off."),
+    Opt::new(Observability, "commandlog-large-request-max-len", count(), "128")
+        .field(at!(commandlog_large_request_max_len))
+        .help("Large requests that COMMANDLOG keeps."),
+    Opt::new(Observability, "commandlog-reply-larger-than", int(-1, i64::MAX as i128), "1048576")
+        .field(at!(commandlog_reply_larger_than))
+        .help("Bytes of a reply from which its command is put in COMMANDLOG; -1 is off."),
+    Opt::new(Observability, "commandlog-large-reply-max-len", count(), "128")
+        .field(at!(commandlog_large_reply_max_len))
+        .help("Large replies that COMMANDLOG keeps."),
     Opt::new(Observability, "latency-monitor-threshold", count(), "0")
         .field(at!(latency_monitor_threshold_millis))
         .help("Milliseconds from which LATENCY records an event; 0 is off."),

@@ -15,10 +15,55 @@ fn golden_metadata() {
     assert_eq!(bytes[16..32], *b"\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x02");
     assert_eq!(bytes[32..48], *b"\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x03");
     assert_eq!(bytes[48..], *b"\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x01");
-    assert_eq!(State::decode(&bytes), Ok(state));
+    assert_eq!(State::decode(&bytes), Ok((state, None)));
     for len in 0..STATE_LEN {
         assert!(State::decode(&bytes[..len]).is_err(), "{len}");
     }
+    let producers = Producers {
+        version: 9,
+        duration_s: 100,
+        limit: 0x0102,
+        producers: 2,
+        records: 3,
+        added: 4,
+        duplicates: 5,
+    };
+    let more = producers.encode();
+    assert_eq!(more[..16], *b"\0\0\0\0\0\0\0\x09\0\0\0\x64\0\0\x01\x02");
+    assert_eq!(more[16..32], *b"\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x03");
+    assert_eq!(more[32..], *b"\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0\x05");
+    let both = [&bytes[..], &more].concat();
+    assert_eq!(State::decode(&both), Ok((state, Some(producers))));
+    for len in STATE_LEN + 1..both.len() {
+        assert!(State::decode(&both[..len]).is_err(), "{len}");
+    }
+}
+
+#[test]
+fn golden_records() {
+    let prefix = collection(1, 0x1234, b"key", 9);
+    let record = producers::Record { producer: [b'p'; 16], word: [b'w'; 16], id: Id::new(0x0102, 3) };
+    let behind = |row: &RowKey| row[prefix.len()..].to_vec();
+    let [by_word, by_producer, by_id] = record.rows(&prefix);
+    assert_eq!(behind(&by_word), b"\x01ppppppppppppppppwwwwwwwwwwwwwwww");
+    assert_eq!(
+        behind(&by_producer),
+        b"\x02pppppppppppppppp\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03wwwwwwwwwwwwwwww"
+    );
+    assert_eq!(behind(&producers::producer_row(&prefix, &record.producer)), b"\x03pppppppppppppppp");
+    assert_eq!(behind(&by_id), b"\x04\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03ppppppppppppppppwwwwwwwwwwwwwwww");
+    let sub = |row: &RowKey, start: RowKey| row[start.len()..].to_vec();
+    let by_id = sub(&by_id, producers::by_id(&prefix));
+    assert_eq!(producers::Record::read_by_id(&by_id), Ok(record));
+    let by_producer = sub(&by_producer, producers::of_producer(&prefix, &record.producer));
+    assert_eq!(producers::Record::read_of_producer(record.producer, &by_producer), Ok(record));
+    for len in 0..by_producer.len() {
+        assert!(producers::Record::read_of_producer(record.producer, &by_producer[..len]).is_err());
+        assert!(producers::Record::read_by_id(&by_id[..len]).is_err());
+    }
+    assert_eq!(producers::read_count(b"\0\0\0\0\0\0\0\x07"), Ok(7));
+    assert_eq!(producers::hash(1, b"p"), producers::hash(1, b"p"));
+    assert_ne!(producers::hash(1, b"p"), producers::hash(2, b"p"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What stands in each section. Fields of Redis that have no meaning here are left out, but for those that clients and
 //! exporters rely on.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -15,7 +16,7 @@ use crate::dispatch::registry::registry;
 use crate::encoding::system::{Counts, FieldIndex};
 use crate::error::Result;
 use crate::keyspace::local::pressure;
-use crate::keyspace::shared;
+use crate::keyspace::{scan, shared};
 use crate::metrics::process;
 use crate::node::Node;
 use crate::pubsub::Kind;
@@ -27,6 +28,8 @@ pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let shown =
         |path: Option<&std::path::Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
     text.field("redis_version", REDIS_VERSION);
+    text.field("server_name", "tarn");
+    text.field("tarn_version", env!("CARGO_PKG_VERSION"));
     text.field("redis_git_sha1", "00000000");
     text.field("redis_git_dirty", 0);
     text.field("redis_build_id", env!("CARGO_PKG_VERSION"));
@@ -92,7 +95,7 @@ pub fn memory(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     text.field("number_of_functions", functions);
     text.field("number_of_libraries", libraries);
     text.bytes("maxmemory", budget.total_bytes);
-    text.field("maxmemory_policy", "noeviction");
+    text.field("maxmemory_policy", config.maxmemory_policy.name());
     text.field("allocator_frag_ratio", format_args!("{:.2}", ratio(heap.active_bytes, heap.allocated_bytes)));
     text.field("allocator_frag_bytes", heap.active_bytes.saturating_sub(heap.allocated_bytes));
     text.field("allocator_rss_ratio", format_args!("{:.2}", ratio(heap.resident_bytes, heap.active_bytes)));
@@ -160,7 +163,7 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("sync_partial_err", 0),
         ("expired_keys", metrics.sum(|t| t.expired.get())),
         ("expired_subkeys", node.keyspace.parts.expired().map(|(a, b)| a + b).sum()),
-        ("evicted_keys", 0),
+        ("evicted_keys", node.eviction.keys()),
         ("evicted_clients", metrics.evicted_clients.load(Ordering::Relaxed)),
         ("keyspace_hits", metrics.sum(|t| t.hits.get())),
         ("keyspace_misses", metrics.sum(|t| t.misses.get())),
@@ -237,6 +240,7 @@ pub fn tarn(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("log_segments", stats.log_segments),
         ("sorted_bytes", stats.sorted_bytes),
         ("disk_bytes", stats.sorted_bytes + stats.log_bytes),
+        ("maxdisk", node.config.current().maxdisk),
         ("dead_bytes_estimate", dead_bytes),
         ("live_bytes_estimate", stats.sorted_bytes.saturating_sub(dead_bytes)),
         ("write_backs", stats.write_backs),
@@ -380,4 +384,48 @@ pub fn key_counts(node: &Arc<Node>) -> Result<Vec<(u16, Counts)>> {
         }
     }
     Ok(found)
+}
+
+/// How many keys of each type have how many elements, or bytes, by powers of two.
+pub fn key_sizes(node: &Arc<Node>, text: &mut Text) -> Result<()> {
+    const TYPES: [(&str, &str); 5] = [
+        ("string", "strings_sizes"),
+        ("list", "lists_items"),
+        ("set", "sets_items"),
+        ("zset", "zsets_items"),
+        ("hash", "hashes_items"),
+    ];
+    for (db, _) in key_counts(node)? {
+        // A count for 0, and one for each power.
+        let mut counts = [[0_u64; 65]; TYPES.len()];
+        Executor::uncounted(node).look(db, |cx| {
+            scan::every_key(cx, &mut |found| {
+                let of_type = TYPES.iter().zip(&mut counts).find(|((name, _), _)| *name == found.type_name);
+                let power = found.size.checked_ilog2().map_or(0, |power| power as usize + 1);
+                if let Some(count) = of_type.and_then(|(_, counts)| counts.get_mut(power)) {
+                    *count += 1;
+                }
+                ControlFlow::Continue(())
+            })
+        })?;
+        for ((_, name), counts) in TYPES.iter().zip(&counts) {
+            let shown: Vec<String> = (0..)
+                .zip(counts)
+                .filter(|(_, count)| **count > 0)
+                .map(|(power, count)| format!("{}={count}", power_of_two(power)))
+                .collect();
+            if !shown.is_empty() {
+                text.field(&format!("db{db}_distrib_{name}"), shown.join(","));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// 0, 1, 2, 4, ... 512, 1K, ... as Redis writes them.
+fn power_of_two(power: u32) -> String {
+    const UNITS: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
+    let Some(power) = power.checked_sub(1) else { return "0".to_owned() };
+    let unit = UNITS.get(power as usize / 10).copied().unwrap_or_default();
+    format!("{}{unit}", 1 << (power % 10))
 }

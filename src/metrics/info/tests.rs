@@ -50,7 +50,7 @@ fn every_line_is_a_heading_a_field_or_empty() {
         assert!(line.is_empty() || line.starts_with("# ") || is_field, "{line:?}");
     }
     for field in [
-        "redis_version:7.0.15",
+        "redis_version:8.6.2",
         "errorstat_ERR:count=1",
         "role:master",
         "connected_clients:0",

@@ -186,6 +186,7 @@ pub fn combine(
         entry::remove(cx, to)?;
         return Ok(0);
     }
+    entry::tell_overwritten(cx, to, string::KIND);
     let mut work = Work::default();
     if len <= INLINE_MAX as u64 {
         work.part(cx, operation, operands, 0..len)?;

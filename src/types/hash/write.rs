@@ -64,6 +64,13 @@ impl<'k> Hash<'k> {
         Collection::open(cx, key, KIND)?.map(Hash::of).transpose()
     }
 
+    /// An empty hash in place of the one that the key holds, if any. It exists once it is saved with a field in it.
+    pub fn replace(cx: &mut WriteCx<'_>, key: &'k [u8]) -> Result<Hash<'k>> {
+        let found = entry::find(cx, key)?;
+        found.live_as(KIND)?;
+        Hash::of(Collection::create(cx, found, KIND)?)
+    }
+
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8], maker: Maker) -> Result<Hash<'k>> {
         let found = entry::find(cx, key)?;
         if let Some(meta) = found.live_as(KIND)?.copied() {
@@ -170,6 +177,12 @@ impl<'k> Hash<'k> {
     fn expired(&self, cx: &mut WriteCx<'_>, field: &[u8]) {
         cx.tally().expired_fields += 1;
         announce(cx, &self.all.entry, [field]);
+    }
+
+    /// As [`Hash::save`], of a hash none of whose fields expires; nor does the key.
+    pub fn save_without_expiry(&mut self, cx: &mut WriteCx<'_>) -> Result<()> {
+        self.all.set_own(&[]);
+        self.all.save_with_expiry(cx, 0)
     }
 
     /// Puts the metadata if it has changed; the key goes with its last field. A few other fields whose time has come

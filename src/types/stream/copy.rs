@@ -17,9 +17,11 @@ use crate::types::collection::Walk;
 pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_at_ms: u64) -> Result<()> {
     let stream = Stream::of_entry(cx, from.clone())?.ok_or(Error::NoSuchKey)?;
     let groups = stream.groups(&cx.sources())?;
+    let records = stream.known_producers(&cx.env).records.saturating_mul(3);
     let pending =
         groups.iter().map(|(_, group)| group.pending.saturating_mul(3)).fold(0, u64::saturating_add);
-    let mut build: Builder<'a> = Builder::begin(&cx.env, stream.len().saturating_add(pending))?;
+    let mut build: Builder<'a> =
+        Builder::begin(&cx.env, stream.len().saturating_add(pending).saturating_add(records))?;
     let version = cx.new_version()?;
     let prefix = entry::element_prefix(to, version);
     if let Some(entries) = stream.walk(Ids { first: Id::MIN, last: Id::MAX }, Direction::Forward) {
@@ -34,9 +36,17 @@ pub fn copy<'a>(cx: &mut WriteCx<'a>, from: &Entry<'_>, to: &Entry<'_>, expire_a
         build.put(cx, GROUPS, &group_row(&prefix, name), &[&state.encode()])?;
         build.put(cx, GROUPS, &owner_row(&prefix, own), &[])?;
     }
+    let mut producers = stream.known_producers(&cx.env);
+    if let Some(rows) = stream.walk_records() {
+        producers.version = cx.new_version()?;
+        copy_rows(cx, &mut build, GROUPS, rows, &entry::element_prefix(to, producers.version))?;
+        build.put(cx, GROUPS, &owner_row(&prefix, producers.version), &[])?;
+    }
     build.finish(cx)?;
     let header = Header { kind: super::KIND, expire_at_ms, body: Body::Rows { version, size: stream.len() } };
-    entry::store(cx, to, &header, &[&[0], &stream.state.encode()])
+    let producers = stream.producers.map(|_| producers.encode());
+    let producers = producers.as_ref().map_or(&[][..], |bytes| bytes);
+    entry::store(cx, to, &header, &[&[0], &stream.state.encode(), producers])
 }
 
 fn copy_rows<'a>(

@@ -112,7 +112,7 @@ fn restore<'a>(cx: &mut WriteCx<'a>, to: &Entry<'_>, from: &Checked<'_>, expire_
     };
     all.resize(tail.len);
     all.set_own(&state.encode());
-    let stream = Stream { rows: all, state, first_is_gone: false };
+    let stream = Stream { rows: all, state, producers: None, first_is_gone: false };
     for group in &tail.groups {
         put_group(cx, &mut build, &stream, group)?;
     }

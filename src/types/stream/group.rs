@@ -303,6 +303,13 @@ impl Group<'_> {
         Walk::over(GROUPS, start.len(), start, end, Direction::Forward)
     }
 
+    /// When the entry was delivered that was pending longest.
+    pub fn first_delivered_ms(&self, cx: &impl View) -> Result<Option<u64>> {
+        let mut walk = self.walk_delivered(u64::MAX);
+        let first = walk.next(cx)?.map(|element| rows::read_delivered(element.sub)).transpose()?;
+        Ok(first.map(|(delivered_ms, _)| delivered_ms))
+    }
+
     /// The first and the last pending entry.
     pub fn pending_ends(&self, cx: &impl View) -> Result<Option<(Id, Id)>> {
         let prefix = rows::pending_prefix(&self.prefix);
@@ -384,7 +391,7 @@ pub const NOBODY: u64 = 0;
 const MISSING: Error = Error::Damaged("a consumer of a group");
 
 /// Reads a row of a group.
-fn read<T>(
+pub(super) fn read<T>(
     cx: &mut impl View,
     row: &[u8],
     decode: impl FnOnce(&[u8]) -> Result<T, crate::encoding::Malformed>,

@@ -4,6 +4,7 @@
 //! * [`range`]: entries in order. [`trim`]: removing the oldest ones. [`refs`]: what groups refer to. [`mod@copy`]: all of it
 //!   under another name. [`mod@dump`]: all of it as a payload.
 //! * [`group`]: consumer groups, their consumers and what these have pending. [`lag`]: how far they have read.
+//! * [`producers`]: what was sent already, and by whom.
 //!
 //! An entry is a row, found by its id. The metadata knows the first and the last id, so that neither end is looked for
 //! among the rows that were deleted there.
@@ -12,6 +13,7 @@ mod copy;
 mod dump;
 mod group;
 mod lag;
+mod producers;
 mod range;
 mod refs;
 mod trim;
@@ -22,6 +24,7 @@ mod tests;
 pub use copy::copy;
 pub use dump::DUMP;
 pub use group::{Consumer, Group, NOBODY};
+pub use producers::Sent;
 pub use range::Ids;
 pub use refs::{Deleted, Refs};
 pub use tarn_engine::Direction;
@@ -30,6 +33,8 @@ pub use trim::{Bound, Trim};
 use crate::encoding::DATA;
 use crate::encoding::meta::Kind;
 use crate::encoding::stream::encode_entry;
+use crate::encoding::stream::producers::Producers;
+pub use crate::encoding::stream::producers::Retention;
 pub use crate::encoding::stream::{ConsumerState, GroupState, Id, Pending, State, Strings, read_delivered};
 use crate::error::Result;
 use crate::keyspace::{Entry, View, WriteCx};
@@ -43,6 +48,7 @@ pub const KIND: Kind = Kind::Stream;
 pub struct Stream<'k> {
     rows: Collection<'k>,
     pub state: State,
+    producers: Option<Producers>,
     /// The first entry was deleted, and its successor is not known yet.
     first_is_gone: bool,
 }
@@ -70,8 +76,9 @@ impl<'k> Stream<'k> {
     }
 
     fn of(rows: Collection<'k>) -> Result<Stream<'k>> {
-        let state = if rows.is_fresh() { State::default() } else { State::decode(rows.own())? };
-        Ok(Stream { rows, state, first_is_gone: false })
+        let (state, producers) =
+            if rows.is_fresh() { (State::default(), None) } else { State::decode(rows.own())? };
+        Ok(Stream { rows, state, producers, first_is_gone: false })
     }
 }
 
@@ -159,7 +166,10 @@ impl Stream<'_> {
             self.find_first(cx)?;
         }
         self.first_is_gone = false;
-        self.rows.set_own(&self.state.encode());
+        match self.producers {
+            None => self.rows.set_own(&self.state.encode()),
+            Some(producers) => self.rows.set_own(&[&self.state.encode()[..], &producers.encode()].concat()),
+        }
         self.rows.save(cx)
     }
 }

@@ -130,11 +130,17 @@ pub fn set(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: 
     store_pieces(cx, found, &pieces, expire_at_ms)
 }
 
-/// As [`set`], and tells so. A time that has come already leaves no key.
+/// As [`set`], of a value that takes the place of another one rather than being made from it.
+pub fn replace(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: u64) -> Result<()> {
+    entry::tell_overwritten(cx, found, KIND);
+    set(cx, found, value, expire_at_ms)
+}
+
+/// As [`replace`], and tells so. A time that has come already leaves no key.
 pub fn set_expiring(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: u64) -> Result<()> {
     let passed = expire_at_ms <= cx.env.now_ms;
     if !passed {
-        set(cx, found, value, expire_at_ms)?;
+        replace(cx, found, value, expire_at_ms)?;
     } else if found.exists() {
         entry::take_away(cx, found)?;
     } else {

@@ -306,3 +306,32 @@ fn nothing_is_lost_or_delivered_twice() {
         assert_eq!((taken.len(), distinct.len()), (ENTRIES, ENTRIES), "{}", engine.name());
     }
 }
+
+/// Who waits with CLAIM is given what has been pending for long enough by then, whether that was pending before or not.
+#[test]
+fn what_becomes_idle_is_claimed_by_who_waits() {
+    if std::env::var("TARN_CHECK_AGAINST").is_ok() {
+        return;
+    }
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine).with("io-threads", "2"));
+        let (mut conn, mut first, mut second) = (server.conn(), server.conn(), server.conn());
+        call(&mut conn, "XADD s 1-1 f v");
+        call(&mut conn, "XADD s 2-1 f v");
+        call(&mut conn, "XGROUP CREATE s g 1-1");
+        call(&mut conn, "XREADGROUP GROUP g a STREAMS s >");
+        first.send(&["XREADGROUP", "GROUP", "g", "b", "BLOCK", "0", "CLAIM", "150", "STREAMS", "s", ">"]);
+        let claimed = first.recv().to_string();
+        assert!(
+            claimed.starts_with(r#"[["s" [["2-1" ["f" "v"] :"#) && claimed.ends_with(":1]]]]"),
+            "{claimed}"
+        );
+        assert_eq!(call(&mut conn, "XACK s g 2-1"), Value::Int(1));
+        second.send(&["XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "CLAIM", "50", "STREAMS", "s", ">"]);
+        wait_for_blocked(&mut conn, 1);
+        call(&mut conn, "XCLAIM s g a 0 1-1 FORCE");
+        let claimed = second.recv().to_string();
+        assert!(claimed.starts_with(r#"[["s" [["1-1" ["f" "v"] :"#), "{claimed}");
+        assert_eq!(call(&mut conn, "XPENDING s g").to_string(), r#"[:1 "1-1" "1-1" [["c" "1"]]]"#);
+    }
+}

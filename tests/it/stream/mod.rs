@@ -6,4 +6,5 @@ mod entry;
 mod group;
 mod info;
 mod newer;
+mod producers;
 mod read;

@@ -11,6 +11,7 @@ const VOCABULARY: &[(&str, &[&str])] = &[(
     &[
         "dispatch::spec",
         "dispatch::args",
+        "dispatch::fieldsets",
         "dispatch::session",
         "dispatch::registry",
         "dispatch::caller",
