@@ -52,11 +52,11 @@ fn lines_are_answered_as_without() {
                 "NOSUCH a | GET",
                 r#"-"ERR unknown command 'NOSUCH', with args beginning with: 'a' " | -ERR wrong number of arguments for 'get' command"#,
             ),
-            ("BLPOP l 0.01 | @b RPUSH l a | BLPOP l 0", r#"nil | :1 | ["l" "a"]"#),
+            ("BLPOP l 0.01 | @b RPUSH l a | BLPOP l 0", r#"nil[] | :1 | ["l" "a"]"#),
             ("EVAL \"return {KEYS[1],ARGV[1]}\" 1 a b", r#"["a" "b"]"#),
             (
                 "CLIENT LIST",
-                r#"%"id=... addr=127.0.0.1:... laddr=127.0.0.1:... flags=N ... user=default ...""#,
+                r#"%"id=... addr=127.0.0.1:... laddr=127.0.0.1:... cmd=client|list user=default ...\n""#,
             ),
             ("QUIT | !recv", "+OK | closed"),
             (r#"!raw "*1\r\n$4\r\nPI" | !raw "NG\r\n""#, "none | +PONG"),
