@@ -4,7 +4,7 @@ use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, KeyFlags, Keys, Spec, session};
 use crate::error::{Error, Result};
-use crate::keyspace::{Effect, ReadCx, View as _, entry};
+use crate::keyspace::{Effect, ReadCx, View as _, Was, entry};
 use crate::reply::Reply;
 
 const ANYTIME: Flags = Flags::NOSCRIPT.or(Flags::LOADING).or(Flags::STALE);
@@ -97,8 +97,13 @@ fn watch_keys(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let db = cx.env.db;
     while !args.is_empty() {
         let key = args.key()?;
-        let existed = entry::find_stored(cx, db, key)?.exists();
-        cx.effects().list.push(Effect::Watch { db: db.logical, key: key.into(), existed });
+        let found = entry::find_stored(cx, db, key)?;
+        let was = match found.exists() {
+            true => Was::There,
+            false if found.has_expired() => Was::Expired,
+            false => Was::Missing,
+        };
+        cx.effects().list.push(Effect::Watch { db: db.logical, key: key.into(), was });
     }
     Ok(Reply::OK)
 }

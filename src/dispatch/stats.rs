@@ -35,6 +35,16 @@ pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &End
     }
 }
 
+/// Notes a call of a script if it was slow. It has no client of its own.
+pub fn note_in_script(node: &Node, config: &Config, (command, words): (&Registered, Words<'_>), nanos: u64) {
+    let (micros, threshold) = (nanos / 1_000, config.slowlog_log_slower_than_micros);
+    if threshold >= 0 && micros >= threshold as u64 {
+        let now_ms = node.clock.now_ms();
+        let nobody = Client::new(0, 0, -1, String::new(), String::new(), now_ms);
+        note_slow(node, config, &Ended { command, words, client: &nobody, now_ms, nanos }, micros);
+    }
+}
+
 #[cold]
 fn note_slow(node: &Node, config: &Config, ended: &Ended<'_>, micros: u64) {
     if ended.command.spec.flags.has(Flags::SKIP_SLOWLOG) {

@@ -114,6 +114,15 @@ impl Node {
 }
 
 impl Waiters {
+    /// For how many keys somebody waits, and for how many of them also to be told that they are gone.
+    pub fn totals(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        let ends = |waiters: &BTreeMap<u64, Arc<Waiter>>| {
+            waiters.values().any(|waiter| waiter.queued.command.spec.ends_with_key)
+        };
+        (state.by_key.len(), state.by_key.values().filter(|waiters| ends(waiters)).count())
+    }
+
     /// Whether anybody waits.
     #[inline]
     pub fn any(&self) -> bool {
@@ -167,9 +176,13 @@ impl Waiters {
         self.state.lock().by_key.contains_key(key)
     }
 
-    /// The keys of a database for which somebody waits.
+    /// The keys of a database for which somebody waits, those first that somebody has waited for longest.
     pub fn keys_of(&self, db: u16) -> Vec<WatchedKey> {
-        self.state.lock().by_key.keys().filter(|key| key.db == db).cloned().collect()
+        let state = self.state.lock();
+        let of_db = state.by_key.iter().filter(|(key, _)| key.db == db);
+        let mut keys: Vec<_> = of_db.map(|(key, waiters)| (waiters.keys().next(), key)).collect();
+        keys.sort_by(|(a, key), (b, other)| a.cmp(b).then_with(|| key.key.cmp(&other.key)));
+        keys.into_iter().map(|(_, key)| key.clone()).collect()
     }
 
     /// Who has waited longest for a key, behind the one with this number.

@@ -157,6 +157,11 @@ impl<'k> Entry<'k> {
         self.stored.map_or(0, |meta| meta.header.expire_at_ms)
     }
 
+    /// Is on record, although its time has come, or that of its last part.
+    pub fn has_expired(&self) -> bool {
+        self.stored.is_some() && !self.live
+    }
+
     /// Is on record, and its own time has come.
     fn has_lapsed(&self) -> bool {
         self.stored.is_some() && !self.live && !self.faded
@@ -298,6 +303,9 @@ fn count_find(cx: &mut impl View, entry: &Entry<'_>) {
 /// which has removed what had expired.
 pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&[u8]]) -> Result<()> {
     let (row, head) = (entry.row(), header.encode());
+    if cx.env.notes_order {
+        cx.effects.note_stored(&row);
+    }
     match rest {
         [] => cx.put(META, &row, &[head.as_slice()]),
         [only] => cx.put(META, &row, &[head.as_slice(), only]),
