@@ -48,7 +48,7 @@ test: ## everything that CI checks: format, lints, licences, tests, documentatio
 	@$(CARGO) build --locked --quiet --features tikv --bin tarn
 	@scripts/apps "$(TARGET)/debug/tarn"
 
-apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq) against the server
+apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq, Sidekiq and others) against the server
 	@scripts/deps test
 	@$(CARGO) build --release --locked --bin tarn
 	@scripts/apps "$(TARGET)/release/tarn"

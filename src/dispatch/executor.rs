@@ -171,6 +171,10 @@ impl Executor {
             return Served::Replied;
         }
         loop {
+            if waiter.is_gone() {
+                node.waiters.finish(waiter);
+                return Served::Waits;
+            }
             let unit = Unit {
                 caller: waiter.caller,
                 calls: std::iter::once(waiter.queued.call()),
@@ -189,7 +193,10 @@ impl Executor {
                 On::Worker(why) => self.run_to_end(&unit, why, &mut replies),
             };
             match outcome {
-                Outcome::Park(_) if waiter.release() => return Served::Waits,
+                Outcome::Park(_) if waiter.release() => {
+                    node.end_if_asked(waiter);
+                    return Served::Waits;
+                }
                 // A key was changed meanwhile.
                 Outcome::Park(_) => {}
                 Outcome::Move(why) => return Served::Moved(why),

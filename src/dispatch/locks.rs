@@ -478,7 +478,9 @@ mod tests {
         let woken = std::sync::Arc::new(AtomicU8::new(0));
         let wake = |bit: u8| -> Wake {
             let woken = std::sync::Arc::clone(&woken);
-            Box::new(move || drop(woken.fetch_or(bit, Ordering::Relaxed)))
+            Box::new(move || {
+                woken.fetch_or(bit, Ordering::Relaxed);
+            })
         };
         let is_woken = || woken.load(Ordering::Relaxed);
         let wants = |stripe| {

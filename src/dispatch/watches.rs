@@ -169,9 +169,7 @@ impl Watches {
         if self.any() {
             let by_key = self.by_key.lock();
             let of_db = by_key.iter().filter(|(key, _)| key.db == db).flat_map(|(_, watchers)| watchers);
-            of_db
-                .filter(|watcher| watcher.was == Was::There)
-                .for_each(|watcher| watcher.watch.set_changed());
+            of_db.filter(|watcher| watcher.was == Was::There).for_each(|watcher| watcher.watch.set_changed());
         }
     }
 }

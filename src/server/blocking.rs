@@ -30,6 +30,11 @@ impl IoThread {
         let (caller, limits) = (connection.session.caller(), self.limits);
         let queued = queued.with_words(&park.words);
         self.pipeline.wrote |= park.keeps;
+        if connection.hung_up {
+            // It left while a worker looked.
+            connection.session.closing = true;
+            return Flow::Next;
+        }
         let waiter = self.node.waiters.add(Waiter::new(queued, caller, limits, (self.index, place)));
         loop {
             let unit = Unit {
@@ -42,7 +47,10 @@ impl IoThread {
                 limits: &limits,
             };
             match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
-                Outcome::Park(_) if waiter.release() => break,
+                Outcome::Park(_) if waiter.release() => {
+                    self.node.end_if_asked(&waiter);
+                    break;
+                }
                 Outcome::Park(_) => {}
                 Outcome::Move(why) => {
                     self.serve_on_worker(&waiter, why);

@@ -134,12 +134,7 @@ pub fn start(
     Ok((Workers { queue, network, jobs }, threads))
 }
 
-fn serve(
-    node: Arc<Node>,
-    mailboxes: &Mailboxes,
-    orders: &Receiver<Order>,
-    queue: &Weak<Sender<Order>>,
-) {
+fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>, queue: &Weak<Sender<Order>>) {
     let counters = node.metrics.register(registry().total());
     let mut executor = Executor::new(node, counters);
     while let Ok(order) = orders.recv() {

@@ -224,7 +224,14 @@ fn who_waits_for_a_script_holds_no_thread() {
             let stats = conn.call(&words("FUNCTION STATS"));
             !stats.items().expect("pairs")[1].is_nil()
         });
-        let lines = ["GET k", "INCR k", "EVAL \"return redis.call('get', 'k')\" 0", "BLPOP k 0", "MGET free k", "DEL other"];
+        let lines = [
+            "GET k",
+            "INCR k",
+            "EVAL \"return redis.call('get', 'k')\" 0",
+            "BLPOP k 0",
+            "MGET free k",
+            "DEL other",
+        ];
         let mut waiting: Vec<_> = (0..WAITING)
             .map(|n| {
                 let mut conn = server.conn();

@@ -192,18 +192,18 @@ fn a_watched_key_may_expire() {
     );
     // What has expired before WATCH may be removed behind it, but not come back.
     let watch = "DEBUG SET-ACTIVE-EXPIRE 0 | SET k 1 PX 1000 | !time 1500 | WATCH k";
-    for (change, reply, exec) in [
-        ("GET k", "nil", "[+PONG]"),
-        ("DEL k", ":0", "[+PONG]"),
-        ("SET k 2", "+OK", "nil[]"),
-    ] {
+    for (change, reply, exec) in
+        [("GET k", "nil", "[+PONG]"), ("DEL k", ":0", "[+PONG]"), ("SET k 2", "+OK", "nil[]")]
+    {
         check(
             &format!("{watch} | @b {change} | MULTI | PING | EXEC | DEBUG SET-ACTIVE-EXPIRE 1"),
             &format!("+OK | +OK | none | +OK | {reply} | +OK | +QUEUED | {exec} | +OK"),
         );
     }
     check(
-        &format!("{watch} | @b DEL k | @b SET k 2 | @b DEL k | MULTI | PING | EXEC | DEBUG SET-ACTIVE-EXPIRE 1"),
+        &format!(
+            "{watch} | @b DEL k | @b SET k 2 | @b DEL k | MULTI | PING | EXEC | DEBUG SET-ACTIVE-EXPIRE 1"
+        ),
         "+OK | +OK | none | +OK | :0 | +OK | :1 | +OK | +QUEUED | nil[] | +OK",
     );
 }

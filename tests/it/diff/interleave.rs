@@ -4,10 +4,12 @@
 //! own. redis-server goes first and says which replies come behind which step; Tarn has to send the same, and to have as many
 //! clients waiting.
 
+use std::collections::BTreeMap;
+
 use super::play::Args;
 use super::{Setup, env_number, explored, play};
 use crate::conn::Conn;
-use crate::harness::{Program, Server, eventually, pool};
+use crate::harness::{Options, Program, Server, eventually, pool};
 use crate::rng::Rng;
 use crate::value::Value;
 
@@ -134,6 +136,10 @@ const SETUPS: &[&str] = &[
     "SET l v",
 ];
 
+fn pick(rng: &mut Rng, lines: &'static [&'static str]) -> &'static str {
+    lines[rng.below(lines.len())]
+}
+
 impl Case {
     fn new(rng: &mut Rng) -> Case {
         let clients = if rng.percent(25) { 2 } else { 3 };
@@ -144,22 +150,22 @@ impl Case {
             let waits = client == 0 || client < clients - 1 && rng.percent(60);
             if waits {
                 if rng.percent(15) {
-                    program.push(Turn::Send(*rng.pick(STEPS)));
+                    program.push(Turn::Send(pick(rng, STEPS)));
                 }
-                program.push(Turn::Send(*rng.pick(WAITS)));
+                program.push(Turn::Send(pick(rng, WAITS)));
                 match rng.below(10) {
                     0 => program.push(Turn::Close),
-                    1..4 => program.push(Turn::Send(*rng.pick(WAITS))),
-                    4 => program.push(Turn::Send(*rng.pick(STEPS))),
+                    1..4 => program.push(Turn::Send(pick(rng, WAITS))),
+                    4 => program.push(Turn::Send(pick(rng, STEPS))),
                     _ => {}
                 }
             } else {
                 let steps = 1 + rng.below(3);
-                program.extend((0..steps).map(|_| Turn::Send(*rng.pick(STEPS))));
+                program.extend((0..steps).map(|_| Turn::Send(pick(rng, STEPS))));
             }
             programs.push(program);
         }
-        Case { setup: *rng.pick(SETUPS), programs }
+        Case { setup: pick(rng, SETUPS), programs }
     }
 
     /// Whose turn it is, step by step: every order, or some of them.
@@ -252,7 +258,10 @@ impl<'s> Side<'s> {
             };
             part.split_ascii_whitespace().map(word).collect()
         };
-        line.split('"').enumerate().flat_map(|(at, part)| if at % 2 == 1 { quoted(part) } else { plain(part) }).collect()
+        line.split('"')
+            .enumerate()
+            .flat_map(|(at, part)| if at % 2 == 1 { quoted(part) } else { plain(part) })
+            .collect()
     }
 
     /// Whatever has come, of a server that does one thing after the other.
@@ -310,7 +319,9 @@ fn follow(server: &Server, case: &Case, steps: &[Step], resp3: bool) -> Result<(
                     Ok(found) => {
                         return Err(format!("step {number}, client {client}: {found} instead of {reply}"));
                     }
-                    Err(why) => return Err(format!("step {number}, client {client}: {why} instead of {reply}")),
+                    Err(why) => {
+                        return Err(format!("step {number}, client {client}: {why} instead of {reply}"));
+                    }
                 }
             }
         }
@@ -348,7 +359,8 @@ fn is_newer(why: &str, steps: &[Step]) -> bool {
         let is_one = line.starts_with("MULTI |") || line.starts_with("EVAL") || line.starts_with("SWAPDB");
         is_one && (line.contains("SWAPDB") || line.contains('l') && line.contains('m'))
     };
-    why.contains("UNBLOCKED the stream key no longer exists") || lines().any(waits_for_two) && lines().any(brings_two)
+    why.contains("UNBLOCKED the stream key no longer exists")
+        || lines().any(waits_for_two) && lines().any(brings_two)
 }
 
 fn describe(case: &Case, steps: &[Step]) -> String {
@@ -362,7 +374,12 @@ fn describe(case: &Case, steps: &[Step]) -> String {
             replies.iter().map(|reply| format!("{client}: {reply}")).collect()
         };
         let replies: Vec<String> = step.replies.iter().enumerate().flat_map(replies).collect();
-        lines.push(format!("{number}. client {}: {what} => {}; {} wait", step.client, replies.join(", "), step.blocked));
+        lines.push(format!(
+            "{number}. client {}: {what} => {}; {} wait",
+            step.client,
+            replies.join(", "),
+            step.blocked
+        ));
     }
     lines.join("\n    ")
 }
@@ -373,9 +390,16 @@ fn differential_interleavings() {
     let base = env_number("TARN_DIFF_SEED").or(explored(20_000_000)).unwrap_or_else(Rng::fresh_seed);
     println!("differential interleavings: {wanted} from seed {base}");
     let (mut played, mut wrong) = (0, Vec::new());
+    let redis = pool::take_on_time(Program::Redis);
     let redis_is_old = {
-        let info = pool::take_on_time(Program::Redis).server.conn().call(&["INFO", "server"]);
+        let info = redis.server.conn().call(&["INFO", "server"]);
         String::from_utf8_lossy(info.bytes().unwrap_or_default()).contains("redis_version:7.0.")
+    };
+    let mut servers: BTreeMap<Program, Server> = BTreeMap::new();
+    // One worker: what is sent first is looked at first, also where a look takes a worker.
+    let start = |program| match program {
+        Program::Redis => Server::start(Options::new(program)),
+        tarn => Server::start(Options::new(tarn).with("worker-threads", "1")),
     };
     for seed in base.. {
         if played >= wanted {
@@ -384,14 +408,13 @@ fn differential_interleavings() {
         let rng = &mut Rng::new(seed);
         let case = Case::new(rng);
         let Setup { program, resp3 } = Setup::of(seed);
-        let tarn = pool::take_on_time(program);
-        let redis = pool::take_on_time(Program::Redis);
+        let tarn = servers.entry(program).or_insert_with(|| start(program));
         let orders = case.orders(rng);
         played += orders.len();
         for order in orders {
             let steps = ask(&redis.server, &case, &order, resp3);
-            let followed = follow(&tarn.server, &case, &steps, resp3)
-                .and_then(|()| play::same_data(&tarn.server, &redis.server).map_err(|data| data.to_string()));
+            let followed = follow(tarn, &case, &steps, resp3)
+                .and_then(|()| play::same_data(tarn, &redis.server).map_err(|data| data.to_string()));
             if let Err(why) = followed
                 && !(redis_is_old && is_newer(&why, &steps))
             {

@@ -121,7 +121,9 @@ impl<'p> Player<'p> {
                 Ok(Value::Error(words)) if words.starts_with(b"UNKNOWNOUTCOME") => (None, NEVER),
                 Ok(Value::Array(replies)) if replies.iter().any(is_unknown) => (None, NEVER),
                 // Refused for another reason than what the call is, so as a whole.
-                Ok(Value::Array(replies)) if matches!(action, Action::Exec(..)) && replies.iter().all(Value::is_error) => {
+                Ok(Value::Array(replies))
+                    if matches!(action, Action::Exec(..)) && replies.iter().all(Value::is_error) =>
+                {
                     (replies.into_iter().next(), self.round.now())
                 }
                 Ok(reply) => (Some(reply), self.round.now()),

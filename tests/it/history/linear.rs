@@ -45,7 +45,11 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "not linearizable behind {} operations; around that place (* is not ordered):", self.ordered)?;
+        writeln!(
+            f,
+            "not linearizable behind {} operations; around that place (* is not ordered):",
+            self.ordered
+        )?;
         self.around.iter().try_for_each(|line| writeln!(f, "  {line}"))
     }
 }
@@ -138,7 +142,12 @@ impl<'h> Search<'h> {
         let mut entries = vec![Entry { op: 0, reply: None, next: 1 % (count + 1), previous: count }];
         let mut replies = vec![0; ops.len()];
         for (place, (_, is_reply, op)) in (1..).zip(&events) {
-            entries.push(Entry { op: *op, reply: None, next: (place + 1) % (count + 1), previous: place - 1 });
+            entries.push(Entry {
+                op: *op,
+                reply: None,
+                next: (place + 1) % (count + 1),
+                previous: place - 1,
+            });
             if *is_reply {
                 replies[*op] = place;
             }
@@ -160,7 +169,6 @@ impl<'h> Search<'h> {
     }
 
     /// One of the ways in which an operation may go: the state behind it, if it fits, and whether it is the last of the ways.
-    #[expect(clippy::type_complexity)]
     fn step(&self, state: &State, op: usize, way: usize) -> Option<(Option<State>, bool)> {
         let Op { client, action, reply, .. } = &self.ops[op];
         let mut next = state.clone();

@@ -75,11 +75,25 @@ fn one_node() {
     play("one_node", &Nodes(&[server]), ops() / 3, ROUND_OPS);
 }
 
+/// The engine in memory, which stands in for a distributed one, with what that may answer.
+fn play_with_faults(what: &str, faults: &str) {
+    let options = Options::new(Program::Memory).with("io-threads", "2").with("memory-engine-faults", faults);
+    play(what, &Nodes(&[Server::start(options)]), ops() / 6, ROUND_OPS);
+}
+
 #[test]
 fn with_faults() {
-    let faults = "conflict=100000 unavailable=2000 unknown-applied=2000 unknown-lost=2000 not-resident=300000 seed=11";
-    let options = Options::new(Program::Memory).with("io-threads", "2").with("memory-engine-faults", faults);
-    play("with_faults", &Nodes(&[Server::start(options)]), ops() / 3, ROUND_OPS);
+    let faults =
+        "conflict=100000 unavailable=2000 unknown-applied=2000 unknown-lost=2000 not-resident=300000 seed=11";
+    play_with_faults("with_faults", faults);
+}
+
+#[test]
+fn far_away() {
+    play_with_faults(
+        "far_away",
+        "conflict=20000 unknown-applied=1000 unknown-lost=1000 not-resident=1000000 seed=12",
+    );
 }
 
 /// A server that is killed again and again.

@@ -152,7 +152,9 @@ impl Action {
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |key: Key| if key < NUMBERS { format!("n{key}") } else { format!("l{}", key - NUMBERS) };
-        let lines = |calls: &[Call]| -> Vec<String> { calls.iter().map(|call| call.words(&name).join(" ")).collect() };
+        let lines = |calls: &[Call]| -> Vec<String> {
+            calls.iter().map(|call| call.words(&name).join(" ")).collect()
+        };
         match self {
             Action::Eval(calls) => write!(f, "EVAL {{ {} }}", lines(calls).join(" | ")),
             Action::Exec(calls, _) => write!(f, "MULTI {{ {} }} EXEC", lines(calls).join(" | ")),
@@ -267,7 +269,9 @@ impl State {
                 })
             }
             Call::BlockingPopMany(side, keys, count, _) => {
-                let Some(key) = keys.iter().find(|key| !self.list(**key).is_empty()) else { return Value::NilArray };
+                let Some(key) = keys.iter().find(|key| !self.list(**key).is_empty()) else {
+                    return Value::NilArray;
+                };
                 let values = std::iter::from_fn(|| self.pop(*side, *key)).take(*count).map(bulk).collect();
                 Value::Array(vec![Value::bulk(name(*key)), Value::Array(values)])
             }
@@ -310,7 +314,8 @@ impl State {
 
     fn pop(&mut self, side: Side, key: Key) -> Option<i64> {
         let mut items = self.list(key).to_vec();
-        let value = if side == Side::Left { (!items.is_empty()).then(|| items.remove(0)) } else { items.pop() }?;
+        let value =
+            if side == Side::Left { (!items.is_empty()).then(|| items.remove(0)) } else { items.pop() }?;
         self.put(key, if items.is_empty() { Content::Missing } else { Content::List(items) });
         Some(value)
     }

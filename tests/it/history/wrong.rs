@@ -157,7 +157,11 @@ fn half_of_a_transaction() {
     let both = |first, second, times| {
         op(2, times, Action::Call(Call::MGet(vec![A, B])), Value::Array(vec![first, second]))
     };
-    right(&[exec((0, 100)), both(Value::NilBulk, Value::NilBulk, (10, 20)), both(bulk(1), bulk(1), (30, 40))]);
+    right(&[
+        exec((0, 100)),
+        both(Value::NilBulk, Value::NilBulk, (10, 20)),
+        both(bulk(1), bulk(1), (30, 40)),
+    ]);
     wrong(&[exec((0, 100)), both(bulk(1), Value::NilBulk, (10, 20))]);
     wrong(&[exec((0, 100)), op(2, (10, 20), get(B), bulk(1)), op(2, (30, 40), get(A), Value::NilBulk)]);
     // The replies of its calls are of one moment.
@@ -196,12 +200,7 @@ fn watch() {
     wrong(&[watch.clone(), changed.clone(), exec((40, 50), done)]);
     wrong(&[watch.clone(), exec((40, 50), Value::NilArray)]);
     // What was refused has changed nothing.
-    wrong(&[
-        watch.clone(),
-        changed,
-        exec((40, 50), Value::NilArray),
-        op(2, (60, 70), get(B), bulk(1)),
-    ]);
+    wrong(&[watch.clone(), changed, exec((40, 50), Value::NilArray), op(2, (60, 70), get(B), bulk(1))]);
     // A key that comes and goes was changed.
     let gone = op(2, (31, 32), Action::Call(Call::Del(vec![A])), Value::Int(1));
     let came = op(2, (20, 30), set(A, 1), Value::ok());
@@ -231,10 +230,7 @@ fn what_was_not_answered_may_have_happened_or_not() {
         op(2, (80, 90), get(A), Value::NilBulk),
     ]);
     // Nor when the server that it was sent to is dead.
-    let seen = [
-        op(2, (60, 70), get(A), Value::NilBulk),
-        op(2, (80, 90), get(A), bulk(1)),
-    ];
+    let seen = [op(2, (60, 70), get(A), Value::NilBulk), op(2, (80, 90), get(A), bulk(1))];
     wrong(&[&[unknown(1, (0, 50), set(A, 1))], &seen[..]].concat());
     right(&[&[unknown(1, (0, NEVER), set(A, 1))], &seen[..]].concat());
     // All of it, or nothing.

@@ -305,7 +305,11 @@ pub const ALIKE: &[(&str, &str, &str)] = &[
         ":201",
         ":201",
     ),
-    ("local t={} for i=1,7000 do t[i]=i end return select('#', pcall(pcall, pcall, unpack, t))", ":7003", ":7003"),
+    (
+        "local t={} for i=1,7000 do t[i]=i end return select('#', pcall(pcall, pcall, unpack, t))",
+        ":7003",
+        ":7003",
+    ),
     ("return {xpcall(function(...) return select('#',...) end, function() end, 1, 2)}", "[:1 :0]", "[:1 :0]"),
     (
         "return {xpcall(1)}",
