@@ -2,11 +2,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test apps bench crash torture diff tikv-test fmt
+.PHONY: help run test apps bench crash torture diff history tikv-test fmt
 
 # Options for the server (run) or the benchmark (bench).
 ARGS ?=
-# How many kills (crash) or commands (diff), and the seed of the script (diff, torture; empty: a new one, printed).
+# How many kills (crash), commands (diff) or operations (history), and the seed (diff, torture, history; empty: a new one, printed).
 N ?=
 SEED ?=
 # How long (torture).
@@ -48,7 +48,7 @@ test: ## everything that CI checks: format, lints, licences, tests, documentatio
 	@$(CARGO) build --locked --quiet --features tikv --bin tarn
 	@scripts/apps "$(TARGET)/debug/tarn"
 
-apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq) against the server
+apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq, Sidekiq and others) against the server
 	@scripts/deps test
 	@$(CARGO) build --release --locked --bin tarn
 	@scripts/apps "$(TARGET)/release/tarn"
@@ -78,6 +78,11 @@ tikv-test: ## the same tests on a real TiKV cluster; PD=host:port, scripts/tikv-
 	@scripts/deps test
 	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked -p tarn-engine --lib -- tikv::tests::conformance
 	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked --test it
+
+history: ## N (1000000) operations of clients on the same keys, also across kills; what they saw must be linearizable
+	@scripts/deps test
+	@TARN_HISTORY_OPS=$(or $(N),1000000) TARN_HISTORY_SEED=$(SEED) \
+	    $(CARGO) test --release --locked --test it -- history:: --nocapture
 
 fmt: ## format the code
 	@cargo fmt --all

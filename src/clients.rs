@@ -36,6 +36,7 @@ pub mod flag {
     pub const TRACKING: usize = 2048;
     pub const BCAST: usize = 4096;
     pub const TLS: usize = 8192;
+    pub const WATCH_CHANGED: usize = 16384;
 }
 
 /// One connection, seen from outside. Written by its own I/O thread, read by all.
@@ -61,6 +62,10 @@ pub struct Client {
     reply_bytes: AtomicUsize,
     /// Calls that wait for EXEC; -1 outside of MULTI.
     queued: AtomicI64,
+    /// Keys that it watches.
+    watched: AtomicU32,
+    /// Who is told of what it caches: 0 is itself, -1 is nobody.
+    redirect: AtomicI64,
     /// Channels, patterns and channels of slots it listens to.
     subscriptions: [AtomicU32; 3],
     kill: AtomicBool,
@@ -90,6 +95,8 @@ impl Client {
             query_bytes: AtomicUsize::new(0),
             reply_bytes: AtomicUsize::new(0),
             queued: AtomicI64::new(-1),
+            watched: AtomicU32::new(0),
+            redirect: AtomicI64::new(-1),
             subscriptions: Default::default(),
             kill: AtomicBool::new(false),
             certificate: None,
@@ -161,6 +168,22 @@ impl Client {
         self.set_flag(flag::MULTI, count.is_some());
         let count = count.map_or(-1, |count| i64::try_from(count).unwrap_or(i64::MAX));
         self.queued.store(count, Ordering::Relaxed);
+    }
+
+    pub fn set_watched(&self, count: usize) {
+        self.watched.store(u32::try_from(count).unwrap_or(u32::MAX), Ordering::Relaxed);
+    }
+
+    pub fn watched(&self) -> u32 {
+        self.watched.load(Ordering::Relaxed)
+    }
+
+    pub fn set_redirect(&self, to: i64) {
+        self.redirect.store(to, Ordering::Relaxed);
+    }
+
+    pub fn redirect(&self) -> i64 {
+        self.redirect.load(Ordering::Relaxed)
     }
 
     pub fn queued(&self) -> i64 {

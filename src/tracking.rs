@@ -74,6 +74,16 @@ struct Table {
     broadcasts: Vec<Arc<Tracker>>,
 }
 
+/// How much is tracked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    pub clients: usize,
+    pub keys: usize,
+    /// Clients that have read a key, over all keys.
+    pub items: usize,
+    pub prefixes: usize,
+}
+
 #[derive(Debug)]
 pub struct Tracking {
     count: AtomicUsize,
@@ -94,10 +104,14 @@ impl Tracking {
     }
 
     /// How many clients track, keys that somebody has read, and prefixes.
-    pub fn totals(&self) -> (usize, usize, usize) {
+    pub fn totals(&self) -> Totals {
         let table = self.table.lock();
-        let prefixes = table.broadcasts.iter().map(|tracker| tracker.options.prefixes.len()).sum();
-        (table.trackers.len(), table.readers.len(), prefixes)
+        Totals {
+            clients: table.trackers.len(),
+            keys: table.readers.len(),
+            items: table.readers.values().map(SmallVec::len).sum(),
+            prefixes: table.broadcasts.iter().map(|tracker| tracker.options.prefixes.len()).sum(),
+        }
     }
 
     /// A client tracks from now on, or otherwise than before.
@@ -290,7 +304,7 @@ mod tests {
         for key in [&b"a"[..], b"b", b"c"] {
             tracking.remember(&clients, 1, key, 2);
         }
-        assert_eq!(tracking.totals(), (1, 2, 0));
+        assert_eq!(tracking.totals(), Totals { clients: 1, keys: 2, items: 2, prefixes: 0 });
         assert_eq!(told(&tracking), [(1, "no 7".into())]);
     }
 }

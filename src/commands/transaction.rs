@@ -97,8 +97,8 @@ fn watch_keys(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let db = cx.env.db;
     while !args.is_empty() {
         let key = args.key()?;
-        let existed = entry::find_stored(cx, db, key)?.exists();
-        cx.effects().list.push(Effect::Watch { db: db.logical, key: key.into(), existed });
+        let was = entry::find_stored(cx, db, key)?.was();
+        cx.effects().list.push(Effect::Watch { db: db.logical, key: key.into(), was });
     }
     Ok(Reply::OK)
 }

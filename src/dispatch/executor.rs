@@ -12,10 +12,10 @@ use tarn_engine::{Error as EngineError, Read, Wait};
 use super::ahead;
 use super::caller::Caller;
 use super::gate;
-use super::locks::{Held, LockSet, Mode, Patience, StripeSet};
+use super::locks::{Busy, Held, LockSet, Mode, Patience, StripeSet};
 use super::script::busy_error;
 use super::spec::{Flags, KeyFlags, Run};
-use super::transaction::{Behind, Hold, Replies, Turn, next_random};
+use super::transaction::{Behind, Hold, Ready, Replies, Turn, next_random};
 use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
 use super::waiters::Waiter;
 use super::watches::{Watch, WatchedKey, Watching};
@@ -41,9 +41,11 @@ pub struct Executor {
     pub steps: Vec<Step>,
     pub contention: Contention,
     /// Keys that were changed and that somebody waits for.
-    ready: Vec<WatchedKey>,
+    ready: Vec<Ready>,
     /// Stripes that the scripts of the unit need beyond those of its keys.
     missing: LockSet,
+    /// What a unit wants that was moved although it ran on a worker: somebody has it for long.
+    pub wanted: LockSet,
     arena: Vec<u8>,
     /// The random number of the unit that runs.
     random: u64,
@@ -94,6 +96,7 @@ impl Executor {
             contention: Contention::default(),
             ready: Vec::new(),
             missing: LockSet::default(),
+            wanted: LockSet::default(),
             arena: Vec::new(),
             random,
         }
@@ -137,16 +140,20 @@ impl Executor {
     /// Serves those who wait for keys that were changed, the longest waiting first, as long as there is something for them.
     #[cold]
     fn serve_ready(&mut self, on: On) {
-        let mut keys: VecDeque<WatchedKey> = std::mem::take(&mut self.ready).into();
-        while let Some(key) = keys.pop_front() {
-            let (mut behind, mut is_gone) = (None, false);
+        let mut keys: VecDeque<Ready> = std::mem::take(&mut self.ready).into();
+        while let Some(Ready { key, may_be_gone }) = keys.pop_front() {
+            let (mut behind, mut is_gone) = (None, may_be_gone && !self.exists(&key));
             while let Some((number, waiter)) = self.node.waiters.next(&key, behind) {
                 behind = Some(number);
                 // Where there is no key, only those are served who wait for what goes with it.
                 if is_gone && !waiter.queued.command.spec.ends_with_key || !waiter.take() {
                     continue;
                 }
-                let is_served = self.serve(&waiter, on);
+                let served = self.serve(&waiter, on);
+                if let (Served::Moved(why), Some(post)) = (served, self.node.post()) {
+                    post.serve_on_worker(Arc::clone(&waiter), why);
+                }
+                let is_served = served == Served::Replied;
                 // What its own commit has made ready comes behind.
                 keys.extend(std::mem::take(&mut self.ready));
                 is_gone |= !is_served && !self.exists(&key);
@@ -154,16 +161,20 @@ impl Executor {
         }
     }
 
-    /// Runs the command of a waiter that was taken. Whether it has its reply.
-    pub fn serve(&mut self, waiter: &Arc<Waiter>, on: On) -> bool {
+    /// Runs the command of a waiter that was taken.
+    pub fn serve(&mut self, waiter: &Arc<Waiter>, on: On) -> Served {
         let node = Arc::clone(&self.node);
-        let Some(post) = node.post() else { return false };
+        let Some(post) = node.post() else { return Served::Waits };
         if let Some(refusal) = self.refuse_waiter(waiter) {
             node.waiters.finish(waiter);
             post.served(waiter, refusal);
-            return true;
+            return Served::Replied;
         }
         loop {
+            if waiter.is_gone() {
+                node.waiters.finish(waiter);
+                return Served::Waits;
+            }
             let unit = Unit {
                 caller: waiter.caller,
                 calls: std::iter::once(waiter.queued.call()),
@@ -187,18 +198,16 @@ impl Executor {
                         post.look_again(waiter);
                     }
                     if waiter.release() {
-                        return false;
+                        node.end_if_asked(waiter);
+                        return Served::Waits;
                     }
                     // A key was changed meanwhile.
                 }
-                Outcome::Move(why) => {
-                    post.serve_on_worker(Arc::clone(waiter), why);
-                    return false;
-                }
+                Outcome::Move(why) => return Served::Moved(why),
                 Outcome::Replied { .. } | Outcome::Aborted => {
                     node.waiters.finish(waiter);
                     post.served(waiter, reply);
-                    return true;
+                    return Served::Replied;
                 }
             }
         }
@@ -263,8 +272,8 @@ impl Executor {
         let snapshot = node.engine.snapshot()?;
         let mut cx = ReadCx::new(env, Source::Snapshot(&snapshot), arena);
         for (key, watch) in keys {
-            let existed = entry::find_stored(&mut cx, env.db, key)?.exists();
-            node.watches.add(watch, WatchedKey { db, key: (*key).into() }, existed);
+            let was = entry::find_stored(&mut cx, env.db, key)?.was();
+            node.watches.add(watch, WatchedKey { db, key: (*key).into() }, was);
         }
         drop(held);
         work(&mut cx)
@@ -345,7 +354,7 @@ impl Executor {
         self.refuse_moved(unit, outcome, replies)
     }
 
-    /// There is no place where it could wait longer.
+    /// There is no other place to run it at. Where somebody has its keys for long it stays moved, to be run again later.
     fn refuse_moved<'c>(
         &mut self,
         unit: &Unit<'_, impl Calls<'c>>,
@@ -353,8 +362,10 @@ impl Executor {
         replies: &mut Replies<'_>,
     ) -> Outcome {
         let Outcome::Move(why) = outcome else { return outcome };
-        let busy = self.node.locks.busy(&unit.locks().0.union(&self.missing));
-        let error = match (why, busy) {
+        self.wanted = unit.locks().0.union(&self.missing);
+        let error = match (why, self.node.locks.busy(&self.wanted)) {
+            // By now they may be free.
+            (Why::Contended, None | Some(Busy::Working)) => return outcome,
             (Why::Contended, Some(busy)) => busy_error(busy),
             _ => Error::Engine(EngineError::NotResident),
         };
@@ -429,7 +440,7 @@ impl Executor {
         }
         let mut behind = Behind::default();
         let ran = self.run_locked(unit, single, allowed, replies, &mut behind);
-        self.conclude(ran, replies, behind, allowed)
+        self.conclude(unit, ran, replies, behind, allowed)
     }
 
     #[inline]
@@ -459,6 +470,10 @@ impl Executor {
                 return Ok(Ran::Aborted);
             }
         }
+        let is_long = allowed.place == Place::Worker;
+        if is_long {
+            node.locks.mark(&held, Some(Busy::Working));
+        }
         let (wait, locks) = (allowed.wait, Some(Hold { held: &mut held, missing }));
         let is_remote = allowed.wait == Wait::Allowed && !node.engine.keeps_resident();
         let ahead = |read: &dyn Read| ahead::fetch(node, read, unit, true);
@@ -473,11 +488,16 @@ impl Executor {
             ahead: if is_remote { Some(&ahead) } else { None },
             client: unit.caller.client,
         };
-        if writes {
-            return turn.write_calls(env, unit, single, located, replies).map(Ran::Wrote);
+        let ran = if writes {
+            turn.write_calls(env, unit, single, located, replies)
+        } else {
+            let source = Source::Live(node.engine.begin_read(allowed.wait));
+            turn.read_calls(env, source, unit, located, replies)
+        };
+        if is_long {
+            node.locks.mark(&held, None);
         }
-        let source = Source::Live(node.engine.begin_read(allowed.wait));
-        turn.read_calls(env, source, unit, located, replies).map(Ran::Wrote)
+        ran.map(Ran::Wrote)
     }
 
     /// Much work of one call: on snapshots as far as that goes, so that locks are held for as short as can be.
@@ -494,7 +514,7 @@ impl Executor {
         };
         let mut behind = Behind::default();
         let ran = self.run_from_snapshot(unit, &call, reads_sources, replies, &mut behind);
-        self.conclude(ran, replies, behind, Allowed::ON_WORKER)
+        self.conclude(unit, ran, replies, behind, Allowed::ON_WORKER)
     }
 
     fn run_from_snapshot<'c>(
@@ -528,7 +548,10 @@ impl Executor {
         if reads_sources {
             // The locks of what it only reads are held until it has a snapshot of them.
             held.keep_only(&written_stripes(call));
-            return turn.write_calls(env, unit, Some(*call), located, replies).map(Ran::Wrote);
+            node.locks.mark(&held, Some(Busy::Working));
+            let wrote = turn.write_calls(env, unit, Some(*call), located, replies);
+            node.locks.mark(&held, None);
+            return wrote.map(Ran::Wrote);
         }
         drop(held);
         turn.read_calls(env, Source::Snapshot(&snapshot), unit, located, replies).map(Ran::Wrote)
@@ -536,8 +559,9 @@ impl Executor {
 
     /// What became of a run: its replies are whole, or none of them is there.
     #[inline]
-    fn conclude(
+    fn conclude<'c>(
         &mut self,
+        unit: &Unit<'_, impl Calls<'c>>,
         ran: Result<Ran>,
         replies: &mut Replies<'_>,
         behind: Behind,
@@ -557,7 +581,9 @@ impl Executor {
             }
             Err(Stop::Refuse(error)) => {
                 replies.clear();
-                replies.refuse(&error);
+                // Of calls that only came together the first is refused.
+                let refused = if unit.atomic == Atomic::Yes { usize::MAX } else { 1 };
+                unit.calls.clone().take(refused).for_each(|_| replies.refuse(&error));
                 false
             }
         };
@@ -621,6 +647,16 @@ impl Executor {
     }
 }
 
+/// What became of a client that waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    Replied,
+    /// There was nothing for it.
+    Waits,
+    /// Its command has to run elsewhere, or later.
+    Moved(Why),
+}
+
 /// What a run under locks came to.
 enum Ran {
     /// Whether anything was written.
@@ -679,6 +715,7 @@ impl Node {
             limits,
             random,
             woken: false,
+            notes_order: self.waiters.any(),
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
             sorts_fields: self.keyspace.parts.sorts(),

@@ -1,11 +1,14 @@
 //! One striped lock table. A command's stripes are locked in ascending order, so that a command over many keys is
 //! atomic and no two commands can wait for each other.
+//!
+//! Who has much work to do under its locks says so ([`Locks::mark`]). Whoever wants them then gives up and leaves word
+//! ([`Locks::park`]) instead of a thread that waits.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::encoding::slot;
 use crate::keyspace::{STRIPES, stripe_of};
@@ -26,7 +29,17 @@ pub struct Locks {
     stripes: Vec<CachePadded<RwLock<()>>>,
     /// [`Busy`], by stripe; 0 is nobody.
     busy: Vec<AtomicU8>,
+    /// Who wants stripes that somebody has for long, in the order in which they came.
+    parked: Mutex<Vec<Parked>>,
 }
+
+struct Parked {
+    wanted: StripeSet,
+    wake: Wake,
+}
+
+/// Tells somebody that it is worth trying again.
+pub type Wake = Box<dyn FnOnce() + Send>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -39,7 +52,7 @@ pub enum Mode {
 pub enum Patience {
     /// An I/O thread: gives up soon, the command then goes to a worker.
     Short,
-    /// A worker, for a client: gives up only if a script has the lock that has run for too long ([`Locks::set_busy`]).
+    /// A worker, for a client: gives up if who has the lock has it for long ([`Locks::mark`]).
     UntilBusy,
     Unlimited,
 }
@@ -47,8 +60,11 @@ pub enum Patience {
 /// Who has a lock that others need not wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Busy {
+    /// A script that has run for too long: others are refused.
     Script = 1,
     Function = 2,
+    /// Much work: others are parked.
+    Working = 3,
 }
 
 /// The stripes of a command, as a set.
@@ -77,6 +93,10 @@ impl StripeSet {
 
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
+    }
+
+    pub fn meets(&self, other: &StripeSet) -> bool {
+        self.0.iter().zip(other.0).any(|(word, other)| word & other != 0)
     }
 
     pub fn union(&self, other: &StripeSet) -> StripeSet {
@@ -191,6 +211,7 @@ impl Default for Locks {
         Locks {
             stripes: (0..STRIPES).map(|_| CachePadded::new(RwLock::new(()))).collect(),
             busy: (0..STRIPES).map(|_| AtomicU8::new(0)).collect(),
+            parked: Mutex::default(),
         }
     }
 }
@@ -235,26 +256,62 @@ impl Locks {
         }
     }
 
-    /// Tells those who wait for what is held that a script has run for too long; None takes it back.
-    pub fn set_busy(&self, held: &Held<'_>, busy: Option<Busy>) {
+    /// Tells those who want what is held that it will take long; None takes it back, before it is released.
+    pub fn mark(&self, held: &Held<'_>, busy: Option<Busy>) {
+        let mut marked = StripeSet::default();
         for stripe in held.stripes() {
+            marked.insert(stripe);
             if let Some(place) = self.busy.get(usize::from(stripe)) {
                 place.store(busy.map_or(0, |busy| busy as u8), Ordering::Relaxed);
             }
         }
+        if busy != Some(Busy::Working) {
+            self.wake(&marked);
+        }
     }
 
-    /// Who has kept one of these from others for too long.
+    /// Who keeps one of these from others for long; who is to be refused before who is to be parked.
     pub fn busy(&self, wanted: &LockSet) -> Option<Busy> {
-        wanted.both().iter().find_map(|stripe| self.busy_at(stripe))
+        let mut found = None;
+        for stripe in wanted.both().iter() {
+            match self.busy_at(stripe) {
+                None => {}
+                Some(Busy::Working) => found = Some(Busy::Working),
+                refused => return refused,
+            }
+        }
+        found
     }
 
     fn busy_at(&self, stripe: u16) -> Option<Busy> {
         match self.busy.get(usize::from(stripe))?.load(Ordering::Relaxed) {
             1 => Some(Busy::Script),
             2 => Some(Busy::Function),
+            3 => Some(Busy::Working),
             _ => None,
         }
+    }
+
+    /// Leaves word for who wants these: `wake` is called once nobody has them for long any more, at once if that is so now.
+    pub fn park(&self, wanted: &LockSet, wake: Wake) {
+        let mut parked = self.parked.lock();
+        // Marks are taken back before those are woken who are here, so none is missed.
+        if self.busy(wanted) == Some(Busy::Working) {
+            parked.push(Parked { wanted: wanted.shared.union(&wanted.exclusive), wake });
+            return;
+        }
+        drop(parked);
+        wake();
+    }
+
+    fn wake(&self, stripes: &StripeSet) {
+        let mut parked = self.parked.lock();
+        if parked.is_empty() {
+            return;
+        }
+        let woken: Vec<Parked> = parked.extract_if(.., |parked| parked.wanted.meets(stripes)).collect();
+        drop(parked);
+        woken.into_iter().for_each(|parked| (parked.wake)());
     }
 
     /// Locks one more stripe, if nobody else holds it: out of order, so it may not wait.
@@ -305,6 +362,7 @@ fn wait_for<'a>(
         }
     }
     match patience {
+        Patience::Short if is_busy() => None,
         Patience::Short => attempt(Some(PATIENCE)),
         Patience::UntilBusy => {
             while !is_busy() {
@@ -412,6 +470,41 @@ mod tests {
             drop(first);
             assert_eq!(second.join().expect("a thread"), Some(true));
         });
+    }
+
+    #[test]
+    fn who_wants_what_is_held_for_long_leaves_word() {
+        let locks = Locks::default();
+        let woken = std::sync::Arc::new(AtomicU8::new(0));
+        let wake = |bit: u8| -> Wake {
+            let woken = std::sync::Arc::clone(&woken);
+            Box::new(move || {
+                woken.fetch_or(bit, Ordering::Relaxed);
+            })
+        };
+        let is_woken = || woken.load(Ordering::Relaxed);
+        let wants = |stripe| {
+            let mut wanted = LockSet::default();
+            wanted.shared.insert(stripe);
+            wanted
+        };
+        let held = locks.one(3, Mode::Exclusive, Patience::Short).expect("nobody holds it");
+        locks.park(&wants(3), wake(1));
+        assert_eq!(is_woken(), 1, "it may be had soon");
+        locks.mark(&held, Some(Busy::Working));
+        assert!(locks.one(3, Mode::Shared, Patience::UntilBusy).is_none());
+        assert_eq!((locks.busy(&wants(3)), locks.busy(&wants(4))), (Some(Busy::Working), None));
+        locks.park(&wants(3), wake(2));
+        locks.park(&wants(4), wake(4));
+        assert_eq!(is_woken(), 5);
+        locks.mark(&held, Some(Busy::Script));
+        assert_eq!(is_woken(), 7, "it is to be refused");
+        locks.mark(&held, Some(Busy::Working));
+        locks.park(&wants(3), wake(8));
+        locks.mark(&held, None);
+        drop(held);
+        assert_eq!(is_woken(), 15);
+        assert!(locks.one(3, Mode::Shared, Patience::UntilBusy).is_some());
     }
 
     #[test]

@@ -9,9 +9,12 @@ use tarn_resp::{Args as Words, Protocol, encode};
 use super::caller::Caller;
 use super::gate;
 use super::locks::{Busy, Held, LockSet, StripeSet};
+use super::monitor;
+use super::redact;
 use super::registry::registry;
 use super::session::{Answer, Session, SessionCx};
 use super::spec::{Flags, Run};
+use super::stats;
 use super::unit::{Call, nil};
 use crate::acl::{Context, Login, User};
 use crate::clients::Client;
@@ -245,11 +248,8 @@ impl Host for ScriptHost<'_, '_, '_, '_> {
         let threshold = Duration::from_millis(self.config.busy_reply_threshold_millis);
         if !self.busy && !threshold.is_zero() && time > threshold {
             self.busy = true;
-            let busy = match listed.run.kind {
-                ScriptKind::Script => Busy::Script,
-                ScriptKind::Function => Busy::Function,
-            };
-            self.scene.node.locks.set_busy(self.scene.held, Some(busy));
+            let busy = self.too_long();
+            self.scene.node.locks.mark(self.scene.held, busy);
             let millis = time.as_millis() as u64;
             tracing::warn!(name = listed.run.name, millis, "a script is slow: who wants its keys is told so");
         }
@@ -278,9 +278,18 @@ impl ScriptHost<'_, '_, '_, '_> {
         false
     }
 
+    /// What those are told who want its keys.
+    fn too_long(&self) -> Option<Busy> {
+        Some(match self.listed.as_ref()?.run.kind {
+            _ if !self.busy => Busy::Working,
+            ScriptKind::Script => Busy::Script,
+            ScriptKind::Function => Busy::Function,
+        })
+    }
+
     fn end(self) {
         if self.busy {
-            self.scene.node.locks.set_busy(self.scene.held, None);
+            self.scene.node.locks.mark(self.scene.held, Some(Busy::Working));
         }
     }
 
@@ -290,7 +299,9 @@ impl ScriptHost<'_, '_, '_, '_> {
         let call = Call { command, named, words, db: self.db, located };
         self.admit(&call)?;
         if let Run::Session(handler) = command.spec.run {
-            return self.answer(&call, handler, protocol, reply);
+            let answered = self.answer(&call, handler, protocol, reply);
+            self.feed_monitors(&call);
+            return answered;
         }
         self.lock(&call)?;
         if self.scene.caller.tracks {
@@ -303,10 +314,12 @@ impl ScriptHost<'_, '_, '_, '_> {
         self.cx.begin_call(located, self.random);
         self.cx.select(self.db);
         let answer = call.write(self.cx);
+        let nanos = begun.elapsed().as_nanos() as u64;
         if let Some(counters) = self.scene.counters.command(command.id) {
-            counters.took(begun.elapsed().as_nanos() as u64);
+            counters.took(nanos);
             counters.failed.add(u64::from(matches!(&answer, Err(Stop::Refuse(_)))));
         }
+        stats::note_in_script(self.scene.node, &self.config, (command, words), nanos);
         match answer {
             Ok(answer) => answer.write_out(protocol, self.cx.arena(), reply),
             Err(stop) => {
@@ -314,15 +327,30 @@ impl ScriptHost<'_, '_, '_, '_> {
                 if let Some(mark) = mark.filter(|_| !keeps) {
                     self.cx.undo(mark);
                 }
+                self.feed_monitors(&call);
                 return Err(stop);
             }
         }
+        self.feed_monitors(&call);
         if self.cx.changes() > MAX_SCRIPT_CHANGES {
             let words = format!("ERR the script changes more than {MAX_SCRIPT_CHANGES} rows");
             self.end_with(Error::reply(words).into());
             return Err(Error::reply("ERR the script is too large").into());
         }
         Ok(())
+    }
+
+    /// Who monitors the server sees the call once the script is committed.
+    fn feed_monitors(&mut self, call: &Call<'_>) {
+        let node = self.scene.node;
+        let flags = call.command.spec.flags;
+        if node.clients.monitors() == 0 || flags.has(Flags::SKIP_MONITOR) || flags.has(Flags::ADMIN) {
+            return;
+        }
+        let redacted = redact::redacted(call.command, call.words);
+        let words = redacted.as_ref().map_or(call.words, |redacted| redacted.view());
+        let line = monitor::line(node.clock.now_us(), self.db, "lua", words);
+        self.cx.effects().list.push(Effect::Monitor(line));
     }
 
     /// What any call of a client has to pass, and what only scripts have to.
@@ -360,9 +388,17 @@ impl ScriptHost<'_, '_, '_, '_> {
     /// Locks the keys of a call that the script has not locked yet.
     fn lock(&mut self, call: &Call<'_>) -> Result<()> {
         let (spec, mode) = (call.command.spec, call.mode());
+        let busy = self.too_long();
         let held = &mut *self.scene.held;
         let locks = &self.scene.node.locks;
-        let mut have = |stripe| held.covers(stripe, mode) || locks.add_at_once(held, stripe, mode);
+        let mut added = false;
+        let mut have = |stripe| {
+            held.covers(stripe, mode) || {
+                let is_added = locks.add_at_once(held, stripe, mode);
+                added |= is_added;
+                is_added
+            }
+        };
         let mut all = true;
         if spec.locks_everything {
             all = StripeSet::ALL.iter().all(&mut have);
@@ -377,6 +413,9 @@ impl ScriptHost<'_, '_, '_, '_> {
                     all = false;
                 }
             }
+        }
+        if added && busy.is_some() {
+            locks.mark(held, busy);
         }
         if all { Ok(()) } else { Err(Stop::Move(Why::Contended)) }
     }
@@ -451,7 +490,7 @@ fn in_script(error: &Error) -> Error {
 /// What who wants a script's keys is told, when it has run for too long.
 pub(super) fn busy_error(busy: Busy) -> Error {
     Error::reply(match busy {
-        Busy::Script => {
+        Busy::Script | Busy::Working => {
             "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
         }
         Busy::Function => {

@@ -134,6 +134,11 @@ impl Session {
         }
     }
 
+    /// What it watches.
+    pub fn watch(&mut self) -> &Arc<Watch> {
+        self.watch.get_or_insert_with(|| Arc::new(Watch::new(&self.client)))
+    }
+
     /// Watches nothing any more. Also called when the connection ends.
     pub fn unwatch(&mut self, node: &Node) {
         if let Some(watch) = self.watch.take() {
@@ -146,6 +151,7 @@ impl Session {
         if self.tracking.take().is_some() {
             node.tracking.end(self.client.id);
             self.client.set_flag(flag::TRACKING, false);
+            self.client.set_redirect(-1);
         }
     }
 

@@ -56,6 +56,17 @@ pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &End
     }
 }
 
+/// Notes a call of a script if it was slow. It has no client of its own.
+pub fn note_in_script(node: &Node, config: &Config, (command, words): (&Registered, Words<'_>), nanos: u64) {
+    let (micros, threshold) = (nanos / 1_000, config.slowlog_log_slower_than_micros);
+    if threshold >= 0 && micros >= threshold as u64 {
+        let now_ms = node.clock.now_ms();
+        let nobody = Client::new(0, 0, -1, String::new(), String::new(), now_ms);
+        let ended = Ended { command, words, client: &nobody, now_ms, nanos, reply_len: 0 };
+        put_down(&node.metrics.slowlog, config.slowlog_max_len, &ended, micros);
+    }
+}
+
 /// Notes that keys were used, unless the client does not want that.
 #[cold]
 fn touch(node: &Node, ended: &Ended<'_>) {

@@ -9,7 +9,7 @@ use super::locks::{Held, LockSet};
 use super::script::{self, Scene};
 use super::spec::Run;
 use super::unit::{Atomic, Call, Calls, Step, Unit, nil};
-use super::watches::{Watch, WatchedKey, Watching, changed_keys};
+use super::watches::{Changed, Watch, WatchedKey, Watching, changed_keys};
 use crate::config::Events;
 use crate::error::{Error, Result, Stop};
 use crate::keyspace::garbage::queue;
@@ -54,7 +54,15 @@ pub(super) struct Behind {
     /// Keys whose time had come, by database: to be removed.
     pub(super) lapsed: Vec<(u16, Box<[u8]>)>,
     /// Keys that were changed and that somebody waits for.
-    pub(super) ready: Vec<WatchedKey>,
+    pub(super) ready: Vec<Ready>,
+}
+
+/// A key that was changed and that somebody waits for.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) key: WatchedKey,
+    /// Whether it is there has to be looked at.
+    pub(super) may_be_gone: bool,
 }
 
 impl Behind {
@@ -280,7 +288,7 @@ impl<'n> Turn<'_, 'n> {
                 Err(EngineError::Full(_)) if !is_freeing && frees() => is_freeing = true,
                 Err(error) => {
                     // It may have been made all the same.
-                    self.node.watches.tell(&changed);
+                    tell_changed(self.node, changed, self.client, self.behind);
                     return Err(error.into());
                 }
             }
@@ -383,7 +391,7 @@ fn run_calls<'c>(
 
 /// The keys that a transaction changes and that somebody watches or waits for.
 #[cold]
-fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<WatchedKey> {
+fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<Changed> {
     let is_asked_for = |key: &WatchedKey| {
         node.watches.is_watched(key) || node.waiters.is_awaited(key) || node.tracking.is_tracked(&key.key)
     };
@@ -391,13 +399,14 @@ fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<WatchedKey
 }
 
 #[cold]
-fn tell_changed(node: &Node, changed: Vec<WatchedKey>, by: u64, behind: &mut Behind) {
+fn tell_changed(node: &Node, changed: Vec<Changed>, by: u64, behind: &mut Behind) {
     node.watches.tell(&changed);
     if node.tracking.any() {
-        node.tracking.tell(&node.clients, changed.iter().map(|key| &*key.key), by);
+        node.tracking.tell(&node.clients, changed.iter().map(|changed| &*changed.key.key), by);
         node.deliver();
     }
-    behind.ready.extend(changed.into_iter().filter(|key| node.waiters.is_awaited(key)));
+    let awaited = changed.into_iter().filter(|changed| node.waiters.is_awaited(&changed.key));
+    behind.ready.extend(awaited.map(|Changed { key, is_gone, .. }| Ready { key, may_be_gone: is_gone }));
 }
 
 /// What must happen once a transaction is committed, under its locks.
@@ -436,7 +445,7 @@ fn count_expired(node: &Node, counters: &ThreadCounters, env: Env<'_>, tally: Ta
 fn begin_watch(node: &Node, watch: &Arc<Watch>, effects: &mut Effects) {
     for effect in std::mem::take(&mut effects.list) {
         match effect {
-            Effect::Watch { db, key, existed } => node.watches.add(watch, WatchedKey { db, key }, existed),
+            Effect::Watch { db, key, was } => node.watches.add(watch, WatchedKey { db, key }, was),
             other => effects.list.push(other),
         }
     }
@@ -457,12 +466,19 @@ fn carry_out(node: &Node, events: Events, effects: Effects, behind: &mut Behind)
                     node.deliver();
                 }
                 if node.waiters.any() {
-                    behind.ready.extend(node.waiters.keys_of(db.logical));
+                    let keys = node.waiters.keys_of(db.logical).into_iter();
+                    behind.ready.extend(keys.map(|key| Ready { key, may_be_gone: true }));
                 }
             }
             // Where it is on record it is not counted.
             Effect::Dead(_) if node.keyspace.queues_garbage => {}
             Effect::Dead(dead) => node.keyspace.garbage.add([dead]),
+            Effect::Monitor(line) => {
+                if let Some(post) = node.post() {
+                    let threads = node.clients.monitor_threads().into_iter();
+                    threads.for_each(|thread| post.feed_monitors(thread, Arc::clone(&line)));
+                }
+            }
             Effect::Tell(_) => told.push(effect),
             // Of a unit that is no WATCH: a run for its reads alone.
             Effect::Watch { .. } => {}

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::caller::Caller;
 use super::multi::Queued;
+use super::spec::KeyFlags;
 use super::watches::WatchedKey;
 use crate::error::Error;
 use crate::keyspace::Limits;
@@ -40,6 +41,18 @@ pub struct Waiter {
     /// When it looks again though no key has changed; 0: not by itself.
     again_at_ms: AtomicU64,
     state: AtomicU8,
+    /// How it is to end once nobody runs its command: [`Ending`], or 0.
+    ending: AtomicU8,
+}
+
+/// How a wait ends that nobody serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// As if its time were over.
+    Timeout = 1,
+    Error = 2,
+    /// The client has left.
+    Gone = 3,
 }
 
 #[derive(Default)]
@@ -59,8 +72,8 @@ struct State {
 impl Waiter {
     pub fn new(queued: Queued, caller: Caller, limits: Limits, (thread, place): (usize, usize)) -> Waiter {
         // Whoever makes it looks once more before it waits.
-        let (again_at_ms, state) = (AtomicU64::new(0), AtomicU8::new(TAKEN));
-        Waiter { queued, caller, limits, thread, place, again_at_ms, state }
+        let (again_at_ms, state, ending) = (AtomicU64::new(0), AtomicU8::new(TAKEN), AtomicU8::new(0));
+        Waiter { queued, caller, limits, thread, place, again_at_ms, state, ending }
     }
 
     pub fn again_at_ms(&self) -> Option<u64> {
@@ -74,7 +87,12 @@ impl Waiter {
     }
 
     fn exchange(&self, from: u8, to: u8) -> bool {
-        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// Whether its client has left.
+    pub fn is_gone(&self) -> bool {
+        self.ending.load(Ordering::SeqCst) == Ending::Gone as u8
     }
 
     /// Takes it to run its command. If somebody else has, that one will run it again.
@@ -97,36 +115,59 @@ impl Waiter {
         }
     }
 
+    /// What it waits for: not where it would put something.
     fn keys(&self) -> Vec<WatchedKey> {
         let words = self.queued.words.view();
-        let keys = self.queued.command.spec.keys.positions(words).filter_map(|(at, _)| words.get(at));
+        let keys = self.queued.command.spec.keys.positions(words);
+        let awaited = keys.filter(|(_, spec)| !spec.flags.has(KeyFlags::INSERT));
+        let keys = awaited.filter_map(|(at, _)| words.get(at));
         keys.map(|key| WatchedKey { db: self.queued.db, key: key.into() }).collect()
     }
 }
 
 impl Node {
-    /// CLIENT UNBLOCK: whether the client was waiting.
-    pub fn unblock(&self, client: u64, with_error: bool) -> bool {
+    /// CLIENT UNBLOCK: whether the client was waiting. If somebody runs its command at this moment, it ends behind that.
+    pub fn unblock(&self, client: u64, ending: Ending) -> bool {
         let Some(waiter) = self.waiters.of_client(client) else { return false };
-        if !self.waiters.cancel(&waiter) {
-            return false;
+        self.end_wait(&waiter, ending);
+        true
+    }
+
+    /// Ends a wait, if somebody runs its command at this moment behind that.
+    pub fn end_wait(&self, waiter: &Waiter, ending: Ending) {
+        waiter.ending.store(ending as u8, Ordering::SeqCst);
+        self.end_if_asked(waiter);
+    }
+
+    /// Ends the wait of who was to be unblocked, or has left, while its command ran. To be called whenever it waits again.
+    pub fn end_if_asked(&self, waiter: &Waiter) {
+        let ending = waiter.ending.load(Ordering::SeqCst);
+        if ending == 0 || !self.waiters.cancel(waiter) || ending == Ending::Gone as u8 {
+            return;
         }
         let mut reply = Vec::new();
-        match with_error {
-            true => {
-                let error = Error::reply("UNBLOCKED client unblocked via CLIENT UNBLOCK");
-                tarn_resp::encode::error_bytes(&mut reply, &error.wire());
-            }
-            false => Reply::NilArray.write(waiter.caller.protocol, &[], &mut reply),
+        if ending == Ending::Error as u8 {
+            let error = Error::reply("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+            tarn_resp::encode::error_bytes(&mut reply, &error.wire());
+        } else {
+            Reply::NilArray.write(waiter.caller.protocol, &[], &mut reply);
         }
         if let Some(post) = self.post() {
-            post.served(&waiter, reply);
+            post.served(waiter, reply);
         }
-        true
     }
 }
 
 impl Waiters {
+    /// For how many keys somebody waits, and for how many of them also to be told that they are gone.
+    pub fn totals(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        let ends = |waiters: &BTreeMap<u64, Arc<Waiter>>| {
+            waiters.values().any(|waiter| waiter.queued.command.spec.ends_with_key)
+        };
+        (state.by_key.len(), state.by_key.values().filter(|waiters| ends(waiters)).count())
+    }
+
     /// Whether anybody waits.
     #[inline]
     pub fn any(&self) -> bool {
@@ -180,9 +221,13 @@ impl Waiters {
         self.state.lock().by_key.contains_key(key)
     }
 
-    /// The keys of a database for which somebody waits.
+    /// The keys of a database for which somebody waits, those first that somebody has waited for longest.
     pub fn keys_of(&self, db: u16) -> Vec<WatchedKey> {
-        self.state.lock().by_key.keys().filter(|key| key.db == db).cloned().collect()
+        let state = self.state.lock();
+        let of_db = state.by_key.iter().filter(|(key, _)| key.db == db);
+        let mut keys: Vec<_> = of_db.map(|(key, waiters)| (waiters.keys().next(), key)).collect();
+        keys.sort_by(|(a, key), (b, other)| a.cmp(b).then_with(|| key.key.cmp(&other.key)));
+        keys.into_iter().map(|(_, key)| key.clone()).collect()
     }
 
     /// Who has waited longest for a key, behind the one with this number.

@@ -9,11 +9,12 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tarn_engine::{AnyWrite, Space, Write as _};
 
+use crate::clients::{Client, flag};
 use crate::encoding::{META, rows};
 use crate::error::Result;
 use crate::keyspace::kind::ELEMENT_SPACES;
 use crate::keyspace::shared::Shared;
-use crate::keyspace::{Effects, View, entry};
+use crate::keyspace::{Effects, View, Was, entry};
 
 /// A key, by its logical database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,12 +23,13 @@ pub struct WatchedKey {
     pub key: Box<[u8]>,
 }
 
-/// What one connection watches.
+/// What one connection watches, or something of the server's own.
 #[derive(Debug, Default)]
 pub struct Watch {
+    client: Option<Arc<Client>>,
     changed: AtomicBool,
-    /// And whether each was there.
-    keys: Mutex<Vec<(WatchedKey, bool)>>,
+    /// And how each was.
+    keys: Mutex<Vec<(WatchedKey, Was)>>,
 }
 
 /// What a unit has to do with WATCH.
@@ -51,11 +53,38 @@ pub struct Watches {
 #[derive(Debug)]
 struct Watcher {
     watch: Arc<Watch>,
-    existed: bool,
+    was: Was,
+}
+
+/// A key that a transaction changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub key: WatchedKey,
+    /// It is on record no more.
+    pub is_gone: bool,
+    /// Which of the keys that the transaction has stored it is, as far as that was noted.
+    place: usize,
 }
 
 impl Watch {
-    pub fn keys(&self) -> Vec<(WatchedKey, bool)> {
+    pub fn new(client: &Arc<Client>) -> Watch {
+        Watch { client: Some(Arc::clone(client)), ..Watch::default() }
+    }
+
+    fn set_changed(&self) {
+        self.changed.store(true, Ordering::Release);
+        self.show(0, true);
+    }
+
+    /// What CLIENT LIST tells of it.
+    fn show(&self, watched: usize, is_changed: bool) {
+        if let Some(client) = &self.client {
+            client.set_watched(watched);
+            client.set_flag(flag::WATCH_CHANGED, is_changed);
+        }
+    }
+
+    pub fn keys(&self) -> Vec<(WatchedKey, Was)> {
         self.keys.lock().clone()
     }
 
@@ -64,10 +93,10 @@ impl Watch {
         if self.changed.load(Ordering::Acquire) {
             return Ok(true);
         }
-        for (WatchedKey { db, key }, existed) in self.keys() {
+        for (WatchedKey { db, key }, was) in self.keys() {
             let Some(db) = cx.env().database(i64::from(db)) else { return Ok(true) };
             let found = entry::find_stored(cx, db, &key)?;
-            if found.exists() != existed {
+            if found.exists() != (was == Was::There) {
                 return Ok(true);
             }
         }
@@ -82,8 +111,13 @@ impl Watches {
         self.count.load(Ordering::Acquire) != 0
     }
 
+    /// How many connections watch something, and how many keys are watched.
+    pub fn totals(&self) -> (usize, usize) {
+        (self.count.load(Ordering::Acquire), self.by_key.lock().len())
+    }
+
     /// Adds a key to what a connection watches, under the key's lock.
-    pub fn add(&self, watch: &Arc<Watch>, key: WatchedKey, existed: bool) {
+    pub fn add(&self, watch: &Arc<Watch>, key: WatchedKey, was: Was) {
         let mut keys = watch.keys.lock();
         if keys.iter().any(|(watched, _)| *watched == key) {
             return;
@@ -91,8 +125,11 @@ impl Watches {
         if keys.is_empty() {
             self.count.fetch_add(1, Ordering::AcqRel);
         }
-        keys.push((key.clone(), existed));
-        let watcher = Watcher { watch: Arc::clone(watch), existed };
+        keys.push((key.clone(), was));
+        if !watch.changed.load(Ordering::Acquire) {
+            watch.show(keys.len(), false);
+        }
+        let watcher = Watcher { watch: Arc::clone(watch), was };
         self.by_key.lock().entry(key).or_default().push(watcher);
     }
 
@@ -100,6 +137,7 @@ impl Watches {
     pub fn remove(&self, watch: &Arc<Watch>) {
         let keys = std::mem::take(&mut *watch.keys.lock());
         watch.changed.store(false, Ordering::Release);
+        watch.show(0, false);
         if keys.is_empty() {
             return;
         }
@@ -120,10 +158,15 @@ impl Watches {
     }
 
     /// Tells who watches these keys, under the locks of the keys.
-    pub fn tell(&self, changed: &[WatchedKey]) {
-        let by_key = self.by_key.lock();
-        for watcher in changed.iter().filter_map(|key| by_key.get(key)).flatten() {
-            watcher.watch.changed.store(true, Ordering::Release);
+    pub fn tell(&self, changed: &[Changed]) {
+        let mut by_key = self.by_key.lock();
+        for Changed { key, is_gone, .. } in changed {
+            for watcher in by_key.get_mut(key).into_iter().flatten() {
+                match watcher.was {
+                    Was::Expired if *is_gone => watcher.was = Was::Missing,
+                    _ => watcher.watch.set_changed(),
+                }
+            }
         }
     }
 
@@ -132,33 +175,43 @@ impl Watches {
         if self.any() {
             let by_key = self.by_key.lock();
             let of_db = by_key.iter().filter(|(key, _)| key.db == db).flat_map(|(_, watchers)| watchers);
-            of_db
-                .filter(|watcher| watcher.existed)
-                .for_each(|w| w.watch.changed.store(true, Ordering::Release));
+            of_db.filter(|watcher| watcher.was == Was::There).for_each(|watcher| watcher.watch.set_changed());
         }
     }
 }
 
-/// The keys whose rows a transaction has put or deleted, of those that somebody asks for.
+/// The keys whose rows a transaction has put or deleted, of those that somebody asks for, in the order in which they were stored.
 pub fn changed_keys(
     txn: &AnyWrite<'_>,
     effects: &Effects,
     shared: &Shared,
     is_asked_for: &dyn Fn(&WatchedKey) -> bool,
-) -> Vec<WatchedKey> {
-    let mut changed: Vec<WatchedKey> = Vec::new();
+) -> Vec<Changed> {
+    let mut changed: Vec<Changed> = Vec::new();
+    let mut value = Vec::new();
     txn.each_change(&mut |space, row| {
         let Some((db, key)) = key_of(space, row) else { return };
         let Some(db) = effects.owner(db).or_else(|| shared.owner(db)) else { return };
         // Rows of one key mostly follow each other.
-        if changed.last().is_some_and(|last| last.db == db.logical && *last.key == *key) {
-            return;
+        let is_last = |last: &Changed| last.key.db == db.logical && *last.key.key == *key;
+        if !changed.last().is_some_and(is_last) {
+            let key = WatchedKey { db: db.logical, key: key.into() };
+            if !is_asked_for(&key) {
+                return;
+            }
+            // It becomes the last.
+            let known = changed.iter().position(|changed| changed.key == key);
+            let known = known.map(|known| changed.swap_remove(known));
+            changed.push(known.unwrap_or(Changed { key, is_gone: false, place: usize::MAX }));
         }
-        let key = WatchedKey { db: db.logical, key: key.into() };
-        if is_asked_for(&key) && !changed.contains(&key) {
-            changed.push(key);
+        if space == META
+            && let Some(last) = changed.last_mut()
+        {
+            last.is_gone = txn.get_own(META, row, &mut value).is_ok_and(|is_put| !is_put);
+            last.place = effects.stored.iter().position(|stored| **stored == *row).unwrap_or(usize::MAX);
         }
     });
+    changed.sort_by_key(|changed| changed.place);
     changed
 }
 

@@ -119,6 +119,8 @@ pub struct Env<'a> {
     pub woken: bool,
     /// There is one database, and keys know their slots.
     pub cluster_enabled: bool,
+    /// Somebody waits for keys: those that come first are served first.
+    pub notes_order: bool,
     /// What is to be noted, of events and messages: nothing while nobody subscribes.
     pub events: Events,
     /// Hashes with fields that expire have a row in the expire space, at the time of the earliest.

@@ -1,6 +1,8 @@
 //! What must happen once a transaction is committed. A run notes it in order; what a failed or repeated run has noted is
 //! dropped with it. [`crate::dispatch::effects`] carries it out, in the order of the commits.
 
+use std::sync::Arc;
+
 use super::context::Db;
 use super::events::{Event, Note};
 use super::garbage::Dead;
@@ -13,9 +15,23 @@ pub enum Effect {
     Renumber(Db),
     /// The rows of a collection are garbage.
     Dead(Dead),
+    /// Who monitors the server sees this line.
+    Monitor(Arc<[u8]>),
     /// The caller watches a key from now on.
-    Watch { db: u16, key: Box<[u8]>, existed: bool },
+    Watch { db: u16, key: Box<[u8]>, was: Was },
 }
+
+/// How a key was when its watch began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Was {
+    There,
+    Missing,
+    /// On record, but its time had come: that it is removed from there is no change.
+    Expired,
+}
+
+/// Rows of which is noted in which order they were put.
+const MAX_STORED: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub struct Effects {
@@ -23,6 +39,8 @@ pub struct Effects {
     pub list: Vec<Effect>,
     /// Keys that were read, or would have been, if their time had not come: to be removed by whoever may write.
     pub lapsed: Vec<(u16, Box<[u8]>)>,
+    /// The first metadata rows that were put, in order: only while [`super::Env::notes_order`] asks for it.
+    pub stored: Vec<Box<[u8]>>,
     /// Where those of the call that runs begin.
     pub(super) call: usize,
 }
@@ -31,6 +49,13 @@ impl Effects {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty() && self.lapsed.is_empty()
+    }
+
+    #[cold]
+    pub(super) fn note_stored(&mut self, row: &[u8]) {
+        if self.stored.len() < MAX_STORED && self.stored.last().is_none_or(|last| **last != *row) {
+            self.stored.push(row.into());
+        }
     }
 
     /// Whether subscribers are to hear of anything.

@@ -2,7 +2,7 @@
 //! change in the same commit (its counter and its place in the expire space).
 
 use super::context::{Db, Env, View, WriteCx};
-use super::effects::Effect;
+use super::effects::{Effect, Was};
 use super::events::{Event, missed};
 use super::garbage::Dead;
 use super::shared;
@@ -158,6 +158,20 @@ impl<'k> Entry<'k> {
         self.stored.map_or(0, |meta| meta.header.expire_at_ms)
     }
 
+    /// Is on record, although its time has come, or that of its last part.
+    pub fn has_expired(&self) -> bool {
+        self.stored.is_some() && !self.live
+    }
+
+    /// What it is to who begins to watch it.
+    pub fn was(&self) -> Was {
+        match self.exists() {
+            true => Was::There,
+            false if self.has_expired() => Was::Expired,
+            false => Was::Missing,
+        }
+    }
+
     /// Is on record, and its own time has come.
     fn has_lapsed(&self) -> bool {
         self.stored.is_some() && !self.live && !self.faded
@@ -299,6 +313,9 @@ fn count_find(cx: &mut impl View, entry: &Entry<'_>) {
 /// which has removed what had expired.
 pub fn store(cx: &mut WriteCx<'_>, entry: &Entry<'_>, header: &Header, rest: &[&[u8]]) -> Result<()> {
     let (row, head) = (entry.row(), header.encode());
+    if cx.env.notes_order {
+        cx.effects.note_stored(&row);
+    }
     match rest {
         [] => cx.put(META, &row, &[head.as_slice()]),
         [only] => cx.put(META, &row, &[head.as_slice(), only]),

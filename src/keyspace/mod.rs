@@ -32,7 +32,7 @@ use crate::encoding::system::FieldIndex;
 use crate::error::Result;
 
 pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws, sourced};
-pub use effects::{Effect, Effects};
+pub use effects::{Effect, Effects, Was};
 pub use entry::{Entry, Meta};
 pub use events::{Event, Note};
 pub use garbage::Garbage;

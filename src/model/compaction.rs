@@ -62,6 +62,7 @@ fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
         events: kit.node.pubsub.to_note(),
         sorts_fields: kit.node.keyspace.parts.sorts(),
         woken: false,
+        notes_order: false,
         cluster_enabled: false,
     };
     let mut cx = ReadCx::new(env, Source::Snapshot(snapshot), &mut arena);

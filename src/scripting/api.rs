@@ -27,6 +27,8 @@ pub fn host_functions(lua: &Lua) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     host.raw_set("call", c_function(lua, call)?)?;
     host.raw_set("pcall", c_function(lua, protected_call)?)?;
+    host.raw_set("catch", c_function(lua, catch)?)?;
+    host.raw_set("catch_with", c_function(lua, catch_with)?)?;
     let wrap = |lua: &Lua, function: Function| {
         // SAFETY: the function is on the stack, and becomes the only upvalue.
         unsafe { lua.exec_raw::<Function>(function, |state| ffi::lua_pushcclosure(state, forward, 1)) }
@@ -177,6 +179,32 @@ fn push_call(stack: &Stack<'_>) -> Pushed {
             if failed { Pushed::Refusal } else { Pushed::Value }
         }
     }
+}
+
+/// `pcall(f, ...)` of Lua. Lua's own does not ask for the room that the first result takes, which its own checks of debug builds
+/// do not forgive.
+unsafe extern "C-unwind" fn catch(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us. An error passes through: nothing here would have to be dropped.
+    let stack = unsafe { Stack::new(state) };
+    stack.check_any(1);
+    let ok = stack.call_caught(stack.top() - 1, 0);
+    stack.push_boolean(ok);
+    stack.insert(1);
+    stack.top()
+}
+
+/// `xpcall(f, handler)` of Lua; the same holds for it.
+unsafe extern "C-unwind" fn catch_with(state: *mut lua_State) -> c_int {
+    // SAFETY: as in `catch`.
+    let stack = unsafe { Stack::new(state) };
+    stack.check_any(2);
+    stack.set_top(2);
+    // The handler stands under the function.
+    stack.insert(1);
+    let ok = stack.call_caught(0, 1);
+    stack.push_boolean(ok);
+    stack.replace(1);
+    stack.top()
 }
 
 /// Calls the function that it was made with.

@@ -2,7 +2,7 @@
 -- returned is how the host runs a function of a script.
 local host = ...
 
-local error, pcall, xpcall, next, rawget, rawset = error, pcall, xpcall, next, rawget, rawset
+local error, pcall, xpcall, next, rawget, rawset = error, host.catch, host.catch_with, next, rawget, rawset
 local setmetatable, getmetatable, collectgarbage = setmetatable, getmetatable, collectgarbage
 local type, tostring, tonumber, select, unpack = type, tostring, tonumber, select, unpack
 local floor, insert, foreach, foreachi = math.floor, table.insert, table.foreach, table.foreachi

@@ -293,7 +293,23 @@ impl<'a> Stack<'a> {
         unsafe { ffi::lua_call(self.state, arguments, ffi::LUA_MULTRET) }
     }
 
+    /// Calls the function under `arguments` values and catches its error, which `handler` is given first, if that is not 0. What is left
+    /// of both is all results or the error; there is room for one more value. Whether there was no error.
+    pub fn call_caught(&self, arguments: c_int, handler: c_int) -> bool {
+        // SAFETY: the function stands under its arguments, and callers name the handler's place.
+        let status = unsafe { ffi::lua_pcall(self.state, arguments, ffi::LUA_MULTRET, handler) };
+        // As many results as there were leave none.
+        self.check_room(1, c"too many results");
+        status == 0
+    }
+
     // Arguments. A wrong one raises what every library of Lua says of it.
+
+    /// There must be one, of whatever type.
+    pub fn check_any(&self, argument: c_int) {
+        // SAFETY: takes any index.
+        unsafe { ffi::luaL_checkany(self.state, argument) }
+    }
 
     pub fn check_number(&self, argument: c_int) -> f64 {
         // SAFETY: takes any index.

@@ -30,6 +30,11 @@ impl IoThread {
         let (caller, limits) = (connection.session.caller(), self.limits);
         let queued = queued.with_words(&park.words);
         self.pipeline.wrote |= park.keeps;
+        if connection.hung_up {
+            // It left while a worker looked.
+            connection.session.closing = true;
+            return Flow::Next;
+        }
         let waiter = self.node.waiters.add(Waiter::new(queued, caller, limits, (self.index, place)));
         loop {
             let unit = Unit {
@@ -47,6 +52,7 @@ impl IoThread {
                         self.look_again(place, caller.client, park.again_at_ms.unwrap_or_default());
                     }
                     if waiter.release() {
+                        self.node.end_if_asked(&waiter);
                         break;
                     }
                 }

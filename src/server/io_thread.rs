@@ -24,6 +24,7 @@ use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::Session;
 use crate::dispatch::unit::Outcome;
+use crate::dispatch::waiters::Ending;
 use crate::error::{Error, Park};
 use crate::keyspace::Limits;
 use crate::node::Node;
@@ -436,8 +437,7 @@ impl IoThread {
         connection.session.unwatch(&self.node);
         connection.session.untrack(&self.node);
         if let State::Blocked(_, waiter) = &connection.state {
-            // If its command runs at this moment, it had come before it left.
-            self.node.waiters.cancel(waiter);
+            self.node.end_wait(waiter, Ending::Gone);
         }
         self.end_subscriptions(&mut connection, place);
         self.node.clients.remove(&connection.session.client);

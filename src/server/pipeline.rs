@@ -553,7 +553,7 @@ impl IoThread {
         let answer = handler(&mut cx, call.args());
         match answer {
             Ok(Answer::OnKeys) => {
-                let watch = connection.session.watch.get_or_insert_default().clone();
+                let watch = connection.session.watch().clone();
                 self.run_on_keys(connection, place, call, None, Watching::Begin(watch))
             }
             Ok(Answer::Exec(queue)) => self.begin_exec(connection, place, &call, queue),
@@ -576,6 +576,7 @@ impl IoThread {
             }
             connection.session.client.set_queued(Some(multi.queue.len()));
         }
+        connection.session.client.ran(call.command.id, self.pipeline.now_ms);
         Reply::Simple("QUEUED").write(connection.session.protocol, &[], &mut connection.output);
         apply_reply_mode(connection, before);
         Flow::Next
@@ -694,7 +695,10 @@ impl IoThread {
     }
 
     pub(super) fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {
-        if command.spec.flags.has(Flags::SKIP_MONITOR) || command.spec.flags.has(Flags::ADMIN) {
+        // The calls of a script come behind it.
+        let is_script = matches!(command.spec.run, Run::Script(_));
+        let flags = command.spec.flags;
+        if flags.has(Flags::SKIP_MONITOR) && !is_script || flags.has(Flags::ADMIN) {
             return;
         }
         let client = &connection.session.client;

@@ -1,6 +1,6 @@
 //! Threads for what may take long: cold reads, long commands, jobs of the server. Only the client that asked waits.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::mailbox::{ConnectionId, Mailboxes, Message};
 use super::together;
 use crate::clients::Client;
 use crate::dispatch::caller::Caller;
-use crate::dispatch::executor::{Executor, On, write_error};
+use crate::dispatch::executor::{Executor, On, Served, write_error};
 use crate::dispatch::hints;
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::{Registered, registry};
@@ -75,10 +75,10 @@ enum Order {
 
 #[derive(Clone)]
 pub struct Workers {
-    queue: Sender<Order>,
-    network: Sender<Order>,
+    queue: Arc<Sender<Order>>,
+    network: Arc<Sender<Order>>,
     /// For what asks nothing of the keyspace, where those who do may all be waiting.
-    jobs: Sender<Order>,
+    jobs: Arc<Sender<Order>>,
 }
 
 impl Workers {
@@ -112,40 +112,52 @@ pub fn start(
 ) -> std::io::Result<(Workers, Vec<JoinHandle<()>>)> {
     let (queue, tasks) = unbounded();
     let (network, network_tasks) = unbounded();
+    let (queue, network) = (Arc::new(queue), Arc::new(network));
     let (jobs, job_tasks, job_count) = match node.engine.is_shared() {
         true => {
             let (jobs, tasks) = unbounded();
-            (jobs, tasks, JOB_THREADS)
+            (Arc::new(jobs), tasks, JOB_THREADS)
         }
-        false => (queue.clone(), tasks.clone(), 0),
+        false => (Arc::clone(&queue), tasks.clone(), 0),
     };
-    let named = (0..count.max(1)).map(|i| (format!("worker-{i}"), &tasks));
+    let named = (0..count.max(1)).map(|i| (format!("worker-{i}"), &tasks, &queue));
     let threads = named
-        .chain((0..job_count).map(|i| (format!("job-{i}"), &job_tasks)))
-        .chain((0..NETWORK_THREADS).map(|i| (format!("network-{i}"), &network_tasks)))
-        .map(|(name, tasks)| {
+        .chain((0..job_count).map(|i| (format!("job-{i}"), &job_tasks, &jobs)))
+        .chain((0..NETWORK_THREADS).map(|i| (format!("network-{i}"), &network_tasks, &network)))
+        .map(|(name, tasks, queue)| {
             let (node, mailboxes, tasks) = (Arc::clone(node), Arc::clone(mailboxes), tasks.clone());
-            std::thread::Builder::new().name(name).spawn(move || serve(node, &mailboxes, &tasks))
+            // Not held: the pool ends with the last of those who can give it orders.
+            let queue = Arc::downgrade(queue);
+            std::thread::Builder::new().name(name).spawn(move || serve(node, &mailboxes, &tasks, &queue))
         })
         .collect::<std::io::Result<Vec<_>>>()?;
     Ok((Workers { queue, network, jobs }, threads))
 }
 
-fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
+fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>, queue: &Weak<Sender<Order>>) {
     let counters = node.metrics.register(registry().total());
     let mut executor = Executor::new(node, counters);
     while let Ok(order) = orders.recv() {
         let task = match order {
             Order::Task(task) => *task,
             Order::Serve(waiter, why) => {
-                executor.serve(&waiter, On::Worker(why));
+                let served = executor.serve(&waiter, On::Worker(why));
                 executor.node.deliver();
+                if let Served::Moved(why) = served {
+                    put_off(&executor, queue, Order::Serve(waiter, why));
+                }
                 continue;
             }
         };
         let connection = task.connection;
         let mut reply = Vec::new();
-        let (outcome, mut exec, queued) = perform(&mut executor, task, &mut reply);
+        let Performed { outcome, mut exec, queued } = match perform(&mut executor, task, &mut reply) {
+            Ok(performed) => performed,
+            Err(task) => {
+                put_off(&executor, queue, Order::Task(task));
+                continue;
+            }
+        };
         let wrote = match &outcome {
             Outcome::Replied { wrote } => *wrote,
             Outcome::Park(park) => park.keeps,
@@ -180,13 +192,29 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>) {
     }
 }
 
-/// What became of it, EXEC if it was one, and what is to wait.
-fn perform(
-    executor: &mut Executor,
-    task: Task,
-    reply: &mut Vec<u8>,
-) -> (Outcome, Option<Box<Exec>>, Option<Queued>) {
-    let Task { client, caller, command, words, work, .. } = task;
+/// Somebody has for long what an order needs: it is run again behind that, and holds no thread until then.
+fn put_off(executor: &Executor, queue: &Weak<Sender<Order>>, order: Order) {
+    let queue = Weak::clone(queue);
+    let again = move || {
+        if let Some(queue) = queue.upgrade() {
+            send(&queue, order);
+        }
+    };
+    executor.node.locks.park(&executor.wanted, Box::new(again));
+}
+
+/// What became of a task.
+struct Performed {
+    outcome: Outcome,
+    /// EXEC, if it was one.
+    exec: Option<Box<Exec>>,
+    /// What is to wait.
+    queued: Option<Queued>,
+}
+
+/// Runs a task; gives it back where it has to be run later.
+fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<Performed, Box<Task>> {
+    let Task { connection, client, caller, command, words, work } = task;
     let named = if let Work::Keys { named, .. } = &work { *named } else { 1 };
     let begun = Instant::now();
     let now_ms = executor.node.clock.now_ms();
@@ -197,30 +225,46 @@ fn perform(
             }
             let (db, located) = (caller.db, Located::default());
             let call = Call { command, named, words: words.view(), db, located };
-            let calls = std::iter::once(call);
-            let unit =
-                Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits: &limits };
-            (executor.run(&unit, On::Worker(why), reply), None)
+            let (calls, begun) = (std::iter::once(call), watching.clone());
+            let unit = Unit {
+                caller,
+                calls,
+                atomic: Atomic::Yes,
+                watching: begun,
+                woken: false,
+                now_ms,
+                limits: &limits,
+            };
+            let outcome = executor.run(&unit, On::Worker(why), reply);
+            if let Outcome::Move(why) = outcome {
+                let work = Work::Keys { named, limits, why, load: OwnedArgs::default(), watching };
+                return Err(Box::new(Task { connection, client, caller, command, words, work }));
+            }
+            (outcome, None)
         }
         Work::Together { calls, limits } => {
             let wrote = together::run(executor, (caller, &client), &calls, &limits, reply);
-            return (Outcome::Replied { wrote }, None, None);
+            return Ok(Performed { outcome: Outcome::Replied { wrote }, exec: None, queued: None });
         }
         Work::Exec { mut exec, limits, why, watching } => {
             let mut replies = Vec::new();
             let outcome = {
-                let calls = exec.calls();
+                let (calls, checked) = (exec.calls(), watching.clone());
                 let unit = Unit {
                     caller,
                     calls,
                     atomic: Atomic::Yes,
-                    watching,
+                    watching: checked,
                     woken: false,
                     now_ms,
                     limits: &limits,
                 };
                 executor.run(&unit, On::Worker(why), &mut replies)
             };
+            if let Outcome::Move(why) = outcome {
+                let work = Work::Exec { exec, limits, why, watching };
+                return Err(Box::new(Task { connection, client, caller, command, words, work }));
+            }
             exec.replies = replies;
             exec.steps.clone_from(&executor.steps);
             (outcome, Some(exec))
@@ -242,6 +286,7 @@ fn perform(
     let reply_len = reply.len();
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos, reply_len };
     stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
-    let Outcome::Park(_) = outcome else { return (outcome, exec, None) };
-    (outcome, exec, Some(Queued { command, named, words, db: caller.db, refused: None }))
+    let is_parked = matches!(outcome, Outcome::Park(_));
+    let queued = is_parked.then_some(Queued { command, named, words, db: caller.db, refused: None });
+    Ok(Performed { outcome, exec, queued })
 }

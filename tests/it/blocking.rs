@@ -249,6 +249,39 @@ fn a_wait_can_be_ended_from_outside() {
     }
 }
 
+/// Whoever leaves at whatever moment takes nothing with it.
+#[test]
+fn nothing_is_taken_for_who_has_left() {
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine).with("io-threads", "2"));
+        let mut conn = server.conn();
+        for n in 0..300 {
+            let mut waiter = server.conn();
+            waiter.send(&["BLMOVE", "k", "taken", "LEFT", "LEFT", "0"]);
+            // Sometimes it is looked at for the first time, sometimes because of a push that is for nobody.
+            if n % 3 == 0 {
+                conn.call(&["INFO", "clients"]);
+            }
+            if n % 3 == 1 {
+                conn.call_all(&[vec!["MULTI"], vec!["RPUSH", "k", "a"], vec!["DEL", "k"], vec!["EXEC"]]);
+            }
+        }
+        eventually("nobody waits", || {
+            let info = conn.call(&["INFO", "clients"]);
+            let text = String::from_utf8_lossy(info.bytes().unwrap_or_default()).into_owned();
+            text.contains("blocked_clients:0\r\n") && text.contains("total_blocking_keys:0\r\n")
+        });
+        conn.call(&["RPUSH", "k", "a"]);
+        assert_eq!(
+            conn.call(&["LRANGE", "k", "0", "-1"]),
+            Value::Array(vec![bulk("a")]),
+            "{}",
+            engine.name()
+        );
+        assert_eq!(conn.call(&["EXISTS", "taken"]), Value::Int(0));
+    }
+}
+
 /// Every element reaches exactly one of those who wait for it, whichever threads they are on.
 #[test]
 fn nothing_is_lost_or_taken_twice() {

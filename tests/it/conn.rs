@@ -158,6 +158,33 @@ impl Conn {
         self.at < self.buf.len() || peeked.is_ok()
     }
 
+    /// A reply that has come already; it does not wait.
+    pub fn try_recv_ready(&mut self) -> Result<Option<Value>, RecvError> {
+        loop {
+            if let Some((value, used)) = decode(&self.buf[self.at..]).map_err(RecvError::Garbage)? {
+                self.at += used;
+                return Ok(Some(value));
+            }
+            self.set_blocking(false);
+            let filled = self.fill();
+            self.set_blocking(true);
+            match filled {
+                Ok(()) => {}
+                Err(RecvError::Timeout) => return Ok(None),
+                Err(why) => return Err(why),
+            }
+        }
+    }
+
+    fn set_blocking(&self, blocking: bool) {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.set_nonblocking(!blocking),
+            Stream::Unix(stream) => stream.set_nonblocking(!blocking),
+            Stream::Tls(stream) => stream.sock.set_nonblocking(!blocking),
+        }
+        .expect("the socket is open");
+    }
+
     fn fill(&mut self) -> Result<(), RecvError> {
         let mut chunk = [0; 64 * 1024];
         let read = match &mut self.stream {

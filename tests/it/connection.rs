@@ -242,7 +242,7 @@ fn client_errors() {
 fn client_id_info_list() {
     check3(
         "CLIENT ID | CLIENT INFO",
-        r#":1..999999999 | %"id=... addr=127.0.0.1:... laddr=127.0.0.1:... fd=... name= age=... idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=... qbuf-free=... argv-mem=... multi-mem=0 rbs=... rbp=... obl=0 oll=0 omem=0 tot-mem=... events=r cmd=client|info user=default redir=-1 resp=2\n""#,
+        r#":1..999999999 | %"id=... addr=127.0.0.1:... laddr=127.0.0.1:... fd=... name= age=... idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 ...qbuf=... qbuf-free=... argv-mem=... multi-mem=0 rbs=... rbp=... obl=0 oll=0 omem=0 tot-mem=... events=r cmd=client|info user=default redir=-1 resp=2\n""#,
         r#":1..999999999 | %"id=... resp=3\n""#,
     );
     check(

@@ -42,6 +42,7 @@ mod geo;
 mod harness;
 mod hash;
 mod hash_expire;
+mod history;
 mod hyperloglog;
 mod increx;
 mod keys;

@@ -5,8 +5,8 @@ mod answers;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use crate::check::{check, check3, tarn_only, tarn_only3};
-use crate::harness::{ENGINES, Options, Program, Server};
+use crate::check::{check, check2_with, check3, tarn_only, tarn_only3};
+use crate::harness::{ENGINES, Options, Program, Server, eventually};
 use crate::value::{Value, quote};
 
 #[test]
@@ -205,6 +205,66 @@ fn a_script_that_never_ends_can_be_stopped() {
             program.name()
         );
     }
+}
+
+/// Those who want the keys of a script that runs on and on leave the threads to others.
+#[test]
+fn who_waits_for_a_script_holds_no_thread() {
+    const WAITING: usize = 24;
+    let words = |line: &str| crate::check::split_words(line);
+    for program in ENGINES {
+        let options = Options::new(program).with("worker-threads", "2").with("busy-reply-threshold", "0");
+        let server = Server::start(options);
+        let (mut conn, mut runner) = (server.conn(), server.conn());
+        let library = "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', function(keys) \
+            redis.call('set', keys[1], 100) redis.call('set', 'other', 1) while true do end end)\"";
+        assert_eq!(conn.call(&words(library)), Value::bulk("lib"));
+        runner.send(&words("FCALL f 1 k"));
+        eventually("the function runs", || {
+            let stats = conn.call(&words("FUNCTION STATS"));
+            !stats.items().expect("pairs")[1].is_nil()
+        });
+        let lines = [
+            "GET k",
+            "INCR k",
+            "EVAL \"return redis.call('get', 'k')\" 0",
+            "BLPOP k 0",
+            "MGET free k",
+            "DEL other",
+        ];
+        let mut waiting: Vec<_> = (0..WAITING)
+            .map(|n| {
+                let mut conn = server.conn();
+                conn.send(&words(lines[n % lines.len()]));
+                conn
+            })
+            .collect();
+        for n in 0..100 {
+            assert_eq!(conn.call(&words(&format!("SET free {n}"))), Value::ok(), "{}", program.name());
+            assert_eq!(conn.call(&words("GET free")), Value::bulk(n.to_string()));
+        }
+        assert_eq!(conn.call(&words("FUNCTION KILL")), Value::ok());
+        assert!(runner.recv().is_error());
+        for (n, conn) in waiting.iter_mut().enumerate() {
+            match lines[n % lines.len()] {
+                // It waits for a list, or meets a number.
+                "BLPOP k 0" => {}
+                line => assert!(!conn.recv().is_error(), "{line}"),
+            }
+        }
+        let increments = (WAITING / lines.len()).to_string();
+        assert_eq!(conn.call(&words("GET k")), Value::bulk(increments));
+        assert_eq!(conn.call(&words("EXISTS other")), Value::Int(0));
+    }
+}
+
+#[test]
+fn monitors_see_what_scripts_call() {
+    check2_with(
+        &[],
+        "@m MONITOR | EVAL \"redis.call('set', 'k', ARGV[1]) redis.pcall('lpush', 'k', 'x') redis.pcall('nosuch') redis.call('select', 3) redis.call('get', 'k')\" 1 k v | @m !recv | @m !recv | @m !recv | @m !recv | @m !recv",
+        "+OK | nil | +...\"EVAL\" ... | +... [0 lua] \"set\" \"k\" \"v\" | +... [0 lua] \"lpush\" \"k\" \"x\" | +... [3 lua] \"select\" \"3\" | +... [3 lua] \"get\" \"k\"",
+    );
 }
 
 #[test]

@@ -190,6 +190,22 @@ fn a_watched_key_may_expire() {
         "SET k 1 PX 1000 | !time 1500 | WATCH k | GET k | MULTI | PING | EXEC",
         "+OK | none | +OK | nil | +OK | +QUEUED | [+PONG]",
     );
+    // What has expired before WATCH may be removed behind it, but not come back.
+    let watch = "DEBUG SET-ACTIVE-EXPIRE 0 | SET k 1 PX 1000 | !time 1500 | WATCH k";
+    for (change, reply, exec) in
+        [("GET k", "nil", "[+PONG]"), ("DEL k", ":0", "[+PONG]"), ("SET k 2", "+OK", "nil[]")]
+    {
+        check(
+            &format!("{watch} | @b {change} | MULTI | PING | EXEC | DEBUG SET-ACTIVE-EXPIRE 1"),
+            &format!("+OK | +OK | none | +OK | {reply} | +OK | +QUEUED | {exec} | +OK"),
+        );
+    }
+    check(
+        &format!(
+            "{watch} | @b DEL k | @b SET k 2 | @b DEL k | MULTI | PING | EXEC | DEBUG SET-ACTIVE-EXPIRE 1"
+        ),
+        "+OK | +OK | none | +OK | :0 | +OK | :1 | +OK | +QUEUED | nil[] | +OK",
+    );
 }
 
 #[test]
@@ -251,7 +267,20 @@ fn commands_about_the_connection_are_queued_too() {
     check("MULTI | SET k 1 | QUIT | @b GET k", "+OK | +QUEUED | +OK | nil");
     check(
         "CLIENT SETNAME m | MULTI | PING | @b CLIENT LIST | EXEC | @b CLIENT LIST",
-        "+OK | +OK | +QUEUED | %\"... name=m ... flags=x ... multi=1 ...\" | [+PONG] | %\"... name=m ... flags=N ... multi=-1 ...\"",
+        "+OK | +OK | +QUEUED | %\"... name=m ... flags=x ... multi=1 ... cmd=ping ...\" | [+PONG] | %\"... name=m ... flags=N ... multi=-1 ...\"",
+    );
+    check(
+        "WATCH k l | CLIENT INFO | @b SET l 1 | CLIENT INFO | UNWATCH | CLIENT INFO",
+        "+OK | %\"... flags=N ...\" | +OK | %\"... flags=d ...\" | +OK | %\"... flags=N ...\"",
+    );
+    tarn_only(
+        "WATCH k l | CLIENT INFO | @b INFO clients | @b SET l 1 | CLIENT INFO | UNWATCH | INFO clients",
+        "+OK | %\"... multi=-1 watch=2 ...\" | %\"...watching_clients:1...total_watched_keys:2...\" | +OK | %\"... watch=0 ...\" | +OK | \
+         %\"...watching_clients:0...total_watched_keys:0...\"",
+    );
+    check(
+        "CLIENT TRACKING ON | CLIENT INFO | CLIENT TRACKING OFF | CLIENT INFO",
+        "+OK | %\"... flags=t ... redir=0 ...\" | +OK | %\"... flags=N ... redir=-1 ...\"",
     );
 }
 

@@ -1,4 +1,4 @@
-//! A blocking RESP2 client, just large enough to load, verify and time a server.
+//! A blocking client, RESP2 and as much of RESP3 as is asked for, just large enough to load, verify and time a server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -84,8 +84,9 @@ impl Client {
                     Reply::Bulk(Some(bulk))
                 }
             },
-            b'*' => {
-                let count = integer(rest)?.max(0);
+            b'_' => Reply::Bulk(None),
+            b'*' | b'%' | b'>' => {
+                let count = integer(rest)?.max(0) * if kind == b'%' { 2 } else { 1 };
                 Reply::Array((0..count).map(|_| self.reply()).collect::<Result<_>>()?)
             }
             _ => return Err(format!("unknown reply type {:?}", char::from(kind)).into()),

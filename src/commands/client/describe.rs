@@ -28,17 +28,19 @@ pub fn describe(client: &Client, commands: &[&str], users: &Users, now_ms: u64, 
     out.extend_from_slice(&labels.name);
     let _ = write!(
         out,
-        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi={} qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
+        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi={} watch={} qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
          rbs=0 rbp=0 obl={reply} oll=0 omem={reply} tot-mem={total} events={} cmd={command} user=",
         secs_since(client.created_ms),
         secs_since(client.last_active_ms()),
         flags(client),
         client.db(),
         client.queued(),
+        client.watched(),
         if reply > 0 { "rw" } else { "r" },
     );
     out.extend_from_slice(users.by_id(client.user()).map_or(DEFAULT_NAME, |user| &user.name));
-    let _ = write!(out, " redir=-1 resp={}", if client.has(flag::RESP3) { 3 } else { 2 });
+    let resp = if client.has(flag::RESP3) { 3 } else { 2 };
+    let _ = write!(out, " redir={} resp={resp}", client.redirect());
     for (name, label) in [("lib-name", &labels.lib_name), ("lib-ver", &labels.lib_ver)] {
         // Redis 7.0 has no such field: it is shown once a client makes use of it.
         if !label.is_empty() {
@@ -60,6 +62,7 @@ pub fn flags(client: &Client) -> String {
         (flag::TRACKING, 't'),
         (flag::BCAST, 'B'),
         (flag::BLOCKED, 'b'),
+        (flag::WATCH_CHANGED, 'd'),
         (flag::CLOSE_AFTER_REPLY, 'c'),
         (flag::UNIX_SOCKET, 'U'),
         (flag::READONLY, 'r'),

@@ -12,6 +12,7 @@ use crate::clients::{Client, flag};
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, Spec, container, session};
+use crate::dispatch::waiters::Ending;
 use crate::error::{Error, Result};
 use crate::node::{Node, PauseMode};
 use crate::number;
@@ -284,20 +285,19 @@ fn on_or_off(args: &mut Args<'_>) -> Result<bool> {
     }
 }
 
-/// No command of this server blocks on a key yet, so nobody is there to be unblocked.
 fn unblock(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     if args.left() > 2 {
         return Err(super::subcommand_syntax("CLIENT", args).into());
     }
     let id = args.next()?;
-    let with_error = match args.is_empty() {
-        true => false,
-        false if args.keyword("timeout") => false,
-        false if args.keyword("error") => true,
+    let ending = match args.is_empty() {
+        true => Ending::Timeout,
+        false if args.keyword("timeout") => Ending::Timeout,
+        false if args.keyword("error") => Ending::Error,
         false => return Err(Error::reply("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR").into()),
     };
     let id = number::parse_i64(id).ok_or(Error::NotInteger)?;
-    let is_unblocked = u64::try_from(id).is_ok_and(|id| cx.node.unblock(id, with_error));
+    let is_unblocked = u64::try_from(id).is_ok_and(|id| cx.node.unblock(id, ending));
     Ok(Reply::Integer(i64::from(is_unblocked)).into())
 }
 

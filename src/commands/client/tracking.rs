@@ -79,6 +79,7 @@ fn begin(cx: &mut SessionCx<'_>, mut options: Options) -> Result<Answer> {
     let client = &cx.session.client;
     client.set_flag(flag::TRACKING, true);
     client.set_flag(flag::BCAST, options.bcast);
+    client.set_redirect(options.redirect.map_or(0, |id| id as i64));
     let caching = cx.session.tracking.as_ref().and_then(|state| state.caching);
     let tracker = cx.node.tracking.begin(client, options);
     cx.session.tracking = Some(Box::new(TrackingState { tracker, caching }));

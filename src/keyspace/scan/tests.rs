@@ -48,6 +48,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
         events: Default::default(),
         random,
         woken: false,
+        notes_order: false,
         cluster_enabled: false,
         sorts_fields: true,
     };

@@ -57,6 +57,7 @@ pub fn clients(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let most =
         |of: fn(&crate::clients::Client) -> usize| all.iter().map(|client| of(client)).max().unwrap_or(0);
     let blocked = all.iter().filter(|client| client.has(flag::BLOCKED)).count();
+    let ((watching, watched), (awaited, awaited_gone)) = (node.watches.totals(), node.waiters.totals());
     text.fields([
         ("connected_clients", node.clients.connected() as u64),
         ("cluster_connections", 0),
@@ -64,8 +65,12 @@ pub fn clients(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("client_recent_max_input_buffer", most(crate::clients::Client::query_bytes) as u64),
         ("client_recent_max_output_buffer", most(crate::clients::Client::reply_bytes) as u64),
         ("blocked_clients", blocked as u64),
-        ("tracking_clients", node.tracking.totals().0 as u64),
+        ("tracking_clients", node.tracking.totals().clients as u64),
+        ("watching_clients", watching as u64),
         ("clients_in_timeout_table", 0),
+        ("total_watched_keys", watched as u64),
+        ("total_blocking_keys", awaited as u64),
+        ("total_blocking_keys_on_nokey", awaited_gone as u64),
     ]);
     Ok(())
 }
@@ -89,7 +94,12 @@ pub fn memory(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let (libraries, functions) = node.scripting.functions.totals();
     let code = (script_bytes + node.scripting.functions.bytes()) as u64;
     text.bytes("used_memory_lua", machines);
+    // One machine runs both kinds.
+    text.field("used_memory_vm_eval", machines);
+    text.field("used_memory_vm_functions", 0);
     text.bytes("used_memory_vm_total", machines);
+    text.field("used_memory_scripts_eval", script_bytes);
+    text.field("used_memory_functions", node.scripting.functions.bytes());
     text.bytes("used_memory_scripts", code);
     text.field("number_of_cached_scripts", scripts);
     text.field("number_of_functions", functions);
@@ -156,6 +166,7 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     ]);
     text.field("instantaneous_input_kbps", format_args!("{:.2}", rate.in_bytes_per_sec / 1024.0));
     text.field("instantaneous_output_kbps", format_args!("{:.2}", rate.out_bytes_per_sec / 1024.0));
+    let tracking = node.tracking.totals();
     text.fields([
         ("rejected_connections", metrics.sum(|t| t.rejected_connections.get())),
         ("sync_full", 0),
@@ -178,8 +189,9 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("active_defrag_misses", 0),
         ("active_defrag_key_hits", 0),
         ("active_defrag_key_misses", 0),
-        ("tracking_total_keys", node.tracking.totals().1 as u64),
-        ("tracking_total_prefixes", node.tracking.totals().2 as u64),
+        ("tracking_total_keys", tracking.keys as u64),
+        ("tracking_total_items", tracking.items as u64),
+        ("tracking_total_prefixes", tracking.prefixes as u64),
         ("unexpected_error_replies", 0),
         ("total_error_replies", metrics.sum(|t| t.error_replies.get())),
     ]);

@@ -13,6 +13,7 @@ mod compare;
 mod events;
 mod exchange;
 mod grammar;
+mod interleave;
 mod lua;
 mod play;
 mod raw;

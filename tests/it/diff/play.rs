@@ -154,6 +154,11 @@ pub fn difference(tarn: &Server, redis: &Server, steps: usize) -> Option<Mismatc
     compare::data(steps, &dump(tarn), &dump(redis))
 }
 
+/// What differs in the data of both, if anything does.
+pub fn same_data(tarn: &Server, redis: &Server) -> Result<(), Mismatch> {
+    compare::data(0, &dump(tarn), &dump(redis)).map_or(Ok(()), Err)
+}
+
 fn open(server: &Server, resp3: bool) -> Conn {
     let mut conn = server.conn();
     let reply = conn.call(&["FLUSHALL"]);
@@ -351,6 +356,7 @@ fn content(kind: &Value, key: &[u8]) -> Args {
             b"set" => &["SMEMBERS"],
             b"list" => &["LRANGE", "0", "-1"],
             b"zset" => &["ZRANGE", "0", "-1", "WITHSCORES"],
+            b"stream" => &["XRANGE", "-", "+"],
             _ => &["GET"],
         },
         other => panic!("TYPE answered {other}"),

@@ -296,6 +296,27 @@ pub const ALIKE: &[(&str, &str, &str)] = &[
     ),
     ("local ok,e=pcall(error) return {tostring(ok),type(e)}", "[\"false\" \"nil\"]", "[\"false\" \"nil\"]"),
     (
+        "local t={} for i=1,200 do t[i]=i end return select('#', pcall(function() return unpack(t) end))",
+        ":201",
+        ":201",
+    ),
+    (
+        "local t={} for i=1,200 do t[i]=i end return select('#', xpcall(function() return unpack(t) end, function() end))",
+        ":201",
+        ":201",
+    ),
+    (
+        "local t={} for i=1,7000 do t[i]=i end return select('#', pcall(pcall, pcall, unpack, t))",
+        ":7003",
+        ":7003",
+    ),
+    ("return {xpcall(function(...) return select('#',...) end, function() end, 1, 2)}", "[:1 :0]", "[:1 :0]"),
+    (
+        "return {xpcall(1)}",
+        "-ERR user_script:1: bad argument #2 to 'xpcall' (value expected) script: e40f239103323e6668595f5d650ac6e66f395afc, on @user_script:1.",
+        "-ERR user_script:1: bad argument #2 to 'xpcall' (value expected) script: e40f239103323e6668595f5d650ac6e66f395afc, on @user_script:1.",
+    ),
+    (
         "return {xpcall(function() error('a') end, function(e) return e..'!' end)}",
         "[nil \"user_script:1: a!\"]",
         "[nil \"user_script:1: a!\"]",

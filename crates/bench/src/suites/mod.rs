@@ -2,6 +2,7 @@
 
 mod bigkey;
 mod cold;
+mod conversations;
 mod fields;
 mod flushall;
 mod idle;

@@ -78,9 +78,11 @@ pub fn collections(args: &Args) -> Result<Vec<Check>> {
     compare(args, COLLECTIONS)
 }
 
-/// Scripts and functions.
+/// Transactions, scripts and functions, clients that wait and clients that cache.
 pub fn units(args: &Args) -> Result<Vec<Check>> {
-    compare(args, UNITS)
+    let mut checks = compare(args, UNITS)?;
+    checks.extend(super::conversations::run(args)?);
+    Ok(checks)
 }
 
 /// Strings over TLS.

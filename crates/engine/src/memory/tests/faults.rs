@@ -51,8 +51,8 @@ fn a_scripted_fault_waits_for_a_call_that_it_fits() {
     assert!(matches!(result, Err(Error::NotResident)));
     assert_eq!(out, b"before");
     assert!(engine.begin_read(Wait::Never).get(PLAIN, b"a", &mut out).unwrap());
-    assert!(matches!(engine.flush(), Err(Error::Unavailable(_))));
-    engine.flush().unwrap();
+    assert!(matches!(engine.snapshot().map(|_| ()), Err(Error::Unavailable(_))));
+    engine.snapshot().unwrap();
 }
 
 #[test]
@@ -100,11 +100,12 @@ fn faults_happen_always_or_never_at_the_ends_of_the_scale() {
     let scan = read.scan(PLAIN, range, Direction::Forward, 1, &mut |_, _| ControlFlow::Continue(()));
     assert!(matches!(scan, Err(Error::Unavailable(_))));
     assert!(matches!(engine.snapshot().map(|_| ()), Err(Error::Unavailable(_))));
-    assert!(matches!(engine.flush(), Err(Error::Unavailable(_))));
+    // Commits that were made are not lost.
+    engine.flush().unwrap();
     assert!(matches!(engine.begin_write(Wait::Allowed).commit(), Err(Error::Unavailable(_))));
     assert!(matches!(try_put(&engine, b"b", b"1"), Err(Error::Unavailable(_))));
     engine.set_faults(Faults::none());
-    assert_eq!(engine.injected().unavailable, 7);
+    assert_eq!(engine.injected().unavailable, 6);
     assert_eq!(committed(&engine, b"a"), Some(b"1".to_vec()));
     assert_eq!(committed(&engine, b"b"), None);
 }
