@@ -21,12 +21,20 @@ pub enum Reason {
     Channel,
     /// To be who it says it is.
     Auth,
+    /// To be who its certificate names.
+    TlsCertificate,
 }
 
 impl Reason {
     /// In the order of INFO.
-    pub const ALL: [Reason; 5] =
-        [Reason::Auth, Reason::Command, Reason::Key, Reason::Channel, Reason::Database];
+    pub const ALL: [Reason; 6] = [
+        Reason::Auth,
+        Reason::Command,
+        Reason::Key,
+        Reason::Channel,
+        Reason::TlsCertificate,
+        Reason::Database,
+    ];
 
     /// In ACL LOG.
     pub fn name(self) -> &'static str {
@@ -36,6 +44,7 @@ impl Reason {
             Reason::Key => "key",
             Reason::Channel => "channel",
             Reason::Database => "database",
+            Reason::TlsCertificate => "tls-cert",
         }
     }
 
@@ -47,6 +56,7 @@ impl Reason {
             Reason::Key => "key",
             Reason::Channel => "channel",
             Reason::Database => "db",
+            Reason::TlsCertificate => "tls_cert",
         }
     }
 }
@@ -74,7 +84,7 @@ impl Denied {
             Reason::Key => "No permissions to access a key".into(),
             Reason::Channel => "No permissions to access a channel".into(),
             Reason::Database => "No permissions to access database".into(),
-            Reason::Auth => "invalid username-password pair or user is disabled.".into(),
+            Reason::Auth | Reason::TlsCertificate => "invalid username-password pair or user is disabled.".into(),
         }
     }
 
@@ -94,7 +104,7 @@ impl Denied {
             Reason::Key => "no permission to touch the specified keys",
             Reason::Channel => "no permission to access one of the channels used as arguments",
             Reason::Database => "no permission to access the database",
-            Reason::Auth => "no permission",
+            Reason::Auth | Reason::TlsCertificate => "no permission",
         };
         Error::reply(format!(
             "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This \
@@ -115,7 +125,7 @@ impl Denied {
             Reason::Channel => {
                 [b"User ", user, b" has no permissions to access the '", word, b"' channel"].concat()
             }
-            Reason::Database | Reason::Auth => {
+            Reason::Database | Reason::Auth | Reason::TlsCertificate => {
                 [b"User ", user, b" has no permissions to access database ", word].concat()
             }
         }

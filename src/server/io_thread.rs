@@ -17,7 +17,6 @@ use super::pipeline::{Flow, Pipeline};
 use super::subscriptions::{Deliveries, output_limit, write_late_news};
 use super::waiting::Waiting;
 use super::workers::Workers;
-use crate::acl::Login;
 use crate::config::{AppendFsync, Config};
 use crate::dispatch::executor::{Executor, write_error};
 use crate::dispatch::multi::{Exec, Queued};
@@ -178,7 +177,7 @@ impl IoThread {
         match message {
             Message::Connected(transport, client) => {
                 self.pipeline.executor.counters.connections.add(1);
-                let session = Session::new(client, Login::at_connect(&self.node.acl));
+                let session = Session::new(Arc::clone(&client), self.login_of(&client));
                 self.adopt(Box::new(Connection::new(transport, session)));
             }
             Message::HandedOn(connection) => {

@@ -3,8 +3,10 @@
 use super::connection::Connection;
 use super::io_thread::IoThread;
 use super::pipeline::Flow;
-use crate::acl::{Context, Denied};
-use crate::commands::acl::note_denied;
+use crate::acl::{Context, Denied, Login, Reason};
+use crate::clients::Client;
+use crate::commands::acl::{note_denied, note_refused};
+use crate::config::CertificateUser;
 use crate::dispatch::gate::{self, Refusal};
 use crate::dispatch::multi::Queued;
 use crate::dispatch::registry::Registered;
@@ -12,6 +14,27 @@ use crate::dispatch::unit::Call;
 use crate::error::Error;
 
 impl IoThread {
+    /// Who a client is before it says anything: the user that its certificate names (`tls-auth-clients-user`), or the default one.
+    pub(super) fn login_of(&self, client: &Client) -> Login {
+        let names: Vec<&[u8]> = match (&client.certificate, self.config.tls_auth_clients_user) {
+            (Some(identity), CertificateUser::CommonName) => {
+                identity.common_name.iter().map(Vec::as_slice).collect()
+            }
+            (Some(identity), CertificateUser::Uri) => {
+                identity.uris.iter().map(String::as_bytes).collect()
+            }
+            (None, _) | (_, CertificateUser::Off) => Vec::new(),
+        };
+        if let Some(login) = Login::by_certificate(&self.node.acl, names.iter().copied()) {
+            return login;
+        }
+        if let Some(name) = names.first() {
+            let (now_ms, context) = (self.pipeline.now_ms, Context::TopLevel);
+            note_refused(&self.node, client, now_ms, context, Reason::TlsCertificate, (b"", name));
+        }
+        Login::at_connect(&self.node.acl)
+    }
+
     /// Tells a client why its call may not run.
     pub(super) fn refuse(
         &mut self,
