@@ -244,6 +244,10 @@ impl<'n> Turn<'_, 'n> {
                 queue::note(&mut txn, effects.dead());
             }
             let dirty = txn.is_dirty();
+            // What ran for long may have lost the data meanwhile.
+            if self.node.engine.is_shared() {
+                env.keyspace.ready()?;
+            }
             if contended.conflicts > 0 {
                 contended.note(&txn);
             }

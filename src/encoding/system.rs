@@ -117,11 +117,6 @@ pub fn garbage(version: u64, db: u32, slot: u16, key: &[u8]) -> SystemKey {
     row
 }
 
-/// First and past-the-last key of the rows that name versions which may be garbage.
-pub fn all_garbage() -> (SystemKey, SystemKey) {
-    (one(tag::GARBAGE), one(tag::GARBAGE + 1))
-}
-
 /// Version, database, slot and key.
 pub fn read_garbage(row: &[u8]) -> Result<(u64, u32, u16, &[u8]), Malformed> {
     let mut cursor = Cursor(row);

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use tarn_engine::{Range, Space, failpoint};
@@ -30,6 +30,8 @@ const LOOK_TURNS: u32 = 30;
 const NOTE_TURNS: u32 = 60;
 /// Turns that are left out after a compaction that found little of what it looked for (a snapshot holds it), at most.
 const LONGEST_WAIT: u32 = 64;
+/// Longer than a commit takes that was begun by a node which had the data before.
+const OTHERS_END: Duration = Duration::from_secs(60);
 /// Versions that may be garbage, looked at in one turn.
 const SUSPECTS: usize = 256;
 
@@ -37,6 +39,7 @@ const SUSPECTS: usize = 256;
 pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
     let mut executor = Executor::uncounted(node);
     let mut collector = Collector::default();
+    let mut ready_since = None;
     loop {
         match stop.recv_timeout(TURN) {
             Err(RecvTimeoutError::Timeout) => {}
@@ -64,7 +67,8 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
             tracing::warn!(%error, "a dead collection is left to compaction");
         }
         if node.keyspace.queues_garbage {
-            if let Err(error) = empty_queue(&mut executor, stop) {
+            let since = ready_since.get_or_insert_with(Instant::now).elapsed();
+            if let Err(error) = empty_queue(&mut executor, stop, since) {
                 tracing::warn!(%error, "a dead collection is left for later");
             }
             continue;
@@ -190,9 +194,12 @@ fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
 }
 
 /// Removes what is dead among the versions that were named as garbage, the oldest first.
-fn empty_queue(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
-    let below = executor.node.keyspace.shared.low_watermark();
-    for suspect in executor.look(0, |cx| queue::oldest(cx, below, SUSPECTS))? {
+fn empty_queue(executor: &mut Executor, stop: &Receiver<()>, since: Duration) -> Result<()> {
+    let shared = &executor.node.keyspace.shared;
+    let below = shared.low_watermark();
+    // A node before this one may still be about to commit what it has built, although it has lost the data.
+    let from = if since < OTHERS_END { shared.first_version() } else { 0 };
+    for suspect in executor.look(0, |cx| queue::oldest(cx, from..below, SUSPECTS))? {
         for doomed in executor.look(0, |cx| suspect.doomed(cx, below))? {
             if ends(&executor.node, Duty::Garbage, stop) {
                 return Ok(());

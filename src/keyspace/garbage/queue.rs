@@ -1,7 +1,7 @@
 //! Garbage where no compaction finds it: the transaction that ends a version, and whoever builds one over many commits, says so in a
 //! row. The cleaner looks at these rows and removes what is dead.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use tarn_engine::{AnyWrite, Write as _};
 
@@ -42,10 +42,10 @@ pub fn note_built(txn: &mut AnyWrite<'_>, row: &[u8]) {
     }
 }
 
-/// The oldest of them, below a version.
-pub fn oldest(cx: &impl View, below: u64, limit: usize) -> Result<Vec<Suspect>> {
-    let (start, _) = system::all_garbage();
-    let end = system::garbage(below, 0, 0, &[]);
+/// The oldest of them, from one version on, below another.
+pub fn oldest(cx: &impl View, versions: Range<u64>, limit: usize) -> Result<Vec<Suspect>> {
+    let start = system::garbage(versions.start, 0, 0, &[]);
+    let end = system::garbage(versions.end, 0, 0, &[]);
     let (mut found, mut malformed) = (Vec::new(), None);
     cx.scan_each(SYSTEM, &start, &end, limit, &mut |row, _| match system::read_garbage(row) {
         Ok((version, db, slot, key)) => {

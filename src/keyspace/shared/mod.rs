@@ -114,6 +114,11 @@ impl Shared {
         self.versions.low_watermark()
     }
 
+    /// Those below were given out by processes before this one.
+    pub fn first_version(&self) -> u64 {
+        self.versions.first()
+    }
+
     /// The reserve to put on record ([`record_reserve`]) when more than half of it is used.
     pub fn wanted_reserve(&self) -> Option<u64> {
         self.versions.wanted_limit()

@@ -33,6 +33,8 @@ type Lane = CachePadded<Mutex<SmallVec<[u64; 4]>>>;
 
 #[derive(Debug)]
 pub struct Versions {
+    /// The first that this process may give out.
+    first: AtomicU64,
     next: AtomicU64,
     limit: AtomicU64,
     being_built: Box<[Lane]>,
@@ -81,6 +83,7 @@ impl Versions {
 
     /// The reserve is on record and durable.
     pub fn set(&self, reserve: Range<u64>) {
+        self.first.store(reserve.start, Ordering::Relaxed);
         self.next.store(reserve.start, Ordering::SeqCst);
         self.limit.store(reserve.end, Ordering::Release);
     }
@@ -88,6 +91,7 @@ impl Versions {
     /// Versions from `first` up to, not including, `limit`, which must already be on record.
     pub fn reserved(first: u64, limit: u64) -> Versions {
         Versions {
+            first: AtomicU64::new(first),
             next: AtomicU64::new(first),
             limit: AtomicU64::new(limit),
             being_built: (0..LANES).map(|_| Lane::default()).collect(),
@@ -120,6 +124,10 @@ impl Versions {
         let next = self.next.load(Ordering::SeqCst);
         let oldest = self.being_built.iter().filter_map(|lane| lane.lock().iter().min().copied()).min();
         oldest.map_or(next, |oldest| oldest.min(next))
+    }
+
+    pub fn first(&self) -> u64 {
+        self.first.load(Ordering::Relaxed)
     }
 
     /// No version at or above this has been given out.

@@ -78,7 +78,8 @@ fn bits(chosen: impl Fn(&Section) -> bool) -> u32 {
 pub fn text(node: &Arc<Node>, sections: &Sections) -> Result<String> {
     let mut text = Text(String::new());
     for (i, section) in SECTIONS.iter().enumerate() {
-        if sections.0 & 1 << i == 0 {
+        let is_about_a_cluster = section.name == "tikv";
+        if sections.0 & 1 << i == 0 || is_about_a_cluster && !node.engine.is_shared() {
             continue;
         }
         if !text.0.is_empty() {
