@@ -631,7 +631,7 @@ mod tests {
     fn replay(dir: &Path, applied: End, seen: &mut Seen) -> Result<Replayed> {
         let left = Some(Marks::read(&OsFiles, dir)?);
         let marks = marks(dir);
-        Replay { files: &OsFiles, dir, applied, left, marks: &marks, start_anyway: false }.run(seen)
+        Replay { files: &OsFiles, dir, applied, left, marks: &marks, start_anyway: false, progress: &super::open::Progress::default() }.run(seen)
     }
 
     fn log(dir: &Path) -> Log {
