@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test apps bench crash torture diff history tikv-test fmt
+.PHONY: help run test apps bench crash torture diff history tikv-test deb deb-test release fmt
 
 # Options for the server (run) or the benchmark (bench).
 ARGS ?=
@@ -17,6 +17,8 @@ TIKV ?= no
 PD ?= 127.0.0.1:2379
 
 CARGO := scripts/cargo
+# For `tarn --version`.
+export TARN_COMMIT := $(shell scripts/version --commit)
 # CI checks out a fresh clone each time: a target folder outside of it stays warm.
 ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(or $(TARN_CACHE_DIR),$(HOME)/.cache/tarn)/target
@@ -47,6 +49,11 @@ test: ## everything that CI checks: format, lints, licences, tests, documentatio
 	@echo "test: real programs"
 	@$(CARGO) build --locked --quiet --features tikv --bin tarn
 	@scripts/apps "$(TARGET)/debug/tarn"
+	@echo "test: the Debian package and the archive"
+	@scripts/deb-test "$(TARGET)/debug/tarn"
+	@scripts/release-test "$(TARGET)/debug/tarn"
+	@echo "test: the web console"
+	@scripts/console-test "$(TARGET)/debug/tarn"
 
 apps: ## run programs that others wrote (BullMQ, RQ, Celery, asynq, Sidekiq and others) against the server
 	@scripts/deps test
@@ -83,6 +90,27 @@ history: ## N (1000000) operations of clients on the same keys, also across kill
 	@scripts/deps test
 	@TARN_HISTORY_OPS=$(or $(N),1000000) TARN_HISTORY_SEED=$(SEED) \
 	    $(CARGO) test --release --locked --test it -- history:: --nocapture
+
+# Paths of the machine that compiled it are no part of a program that others get.
+RELEASE_FLAGS = --remap-path-prefix=$(CURDIR)=/tarn --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+RELEASE_BUILD = RUSTFLAGS="$(RELEASE_FLAGS)" CARGO_PROFILE_RELEASE_DEBUG=false \
+    $(CARGO) build --release --locked --features tikv --bin tarn --target-dir "$(TARGET)/package"
+PACKAGED = $(or $(BINARY),$(TARGET)/package/release/tarn)
+
+deb: ## a Debian package in target/packages; BINARY=path packages a program that is there
+	@scripts/deps build
+	@$(if $(BINARY),true,$(RELEASE_BUILD))
+	@scripts/deb "$(PACKAGED)" "$(TARGET)/packages"
+
+deb-test: ## install, run, upgrade, remove and purge that package in a scratch root; BINARY=path
+	@scripts/deps test
+	@$(if $(BINARY),true,$(RELEASE_BUILD))
+	@scripts/deb-test "$(PACKAGED)"
+
+release: ## a stripped, reproducible archive with checksums and an SBOM in target/packages; BINARY=path
+	@scripts/deps build
+	@$(if $(BINARY),true,$(RELEASE_BUILD))
+	@scripts/release "$(PACKAGED)" "$(TARGET)/packages"
 
 fmt: ## format the code
 	@cargo fmt --all

@@ -31,6 +31,7 @@ pub mod backup;
 pub mod clients;
 pub mod clock;
 pub mod config;
+pub mod console;
 pub mod error;
 pub mod fatal;
 pub mod glob;
@@ -41,14 +42,18 @@ pub mod migrate;
 pub mod node;
 pub mod number;
 pub mod offline;
+pub mod oom_score;
 pub mod pidfile;
+pub mod ping;
 pub mod pubsub;
 pub mod query_memory;
 pub mod rdb;
 pub mod reply;
 pub mod scripting;
+pub mod supervision;
 pub mod tls;
 pub mod tracking;
+pub mod version;
 
 #[cfg(test)]
 mod model;

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use tarn::config::args::{self, Invocation};
-use tarn::config::load::Loaded;
+use tarn::config::load::{LoadError, Loaded};
+use tarn::dispatch::registry::registry;
 use tarn::logging::Logging;
 use tarn::pidfile::PidFile;
+use tarn::server::Ended;
+use tarn::supervision::Supervisor;
 
 /// One allocator for Rust and C++, so that memory is counted and given back in one place.
 #[global_allocator]
@@ -22,7 +25,7 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match args::read(&arguments, std::io::stdin()) {
         Ok(Invocation::Version) => {
-            println!("{}", args::version());
+            println!("{}", tarn::version::text(option_env!("TARN_COMMIT")));
             ExitCode::SUCCESS
         }
         Ok(Invocation::Help) => {
@@ -30,6 +33,16 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Invocation::Run(loaded)) => run(*loaded),
+        Ok(Invocation::Ping(target)) => match tarn::ping::ping(&target) {
+            Ok(reply) => {
+                println!("{reply}");
+                ExitCode::SUCCESS
+            }
+            Err(why) => {
+                eprintln!("{why}");
+                ExitCode::FAILURE
+            }
+        },
         Ok(Invocation::Offline(work)) => tarn::offline::run(&work, &mut std::io::stdout()),
         Err(error) => {
             eprintln!("\n{error}");
@@ -40,7 +53,18 @@ fn main() -> ExitCode {
 
 fn run(loaded: Loaded) -> ExitCode {
     let config = &loaded.config;
-    let _logging = match Logging::init(config.loglevel, &config.logfile) {
+    if let Err(reason) = registry().rename(&config.renamed_commands) {
+        eprintln!("\n{}", LoadError::Refused { name: "rename-command", reason: reason.into() });
+        return ExitCode::FAILURE;
+    }
+    let mut supervisor = match Supervisor::begin(config) {
+        Ok(supervisor) => supervisor,
+        Err(error) => {
+            eprintln!("tarn: daemonize or supervised: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let logging = match Logging::init(config.loglevel, &config.logfile) {
         Ok(logging) => logging,
         Err(error) => {
             eprintln!("Can't open the log file '{}': {error}", config.logfile.display());
@@ -51,15 +75,23 @@ fn run(loaded: Loaded) -> ExitCode {
     if !loaded.without_effect.is_empty() {
         tracing::info!("options without effect here: {}", loaded.without_effect.join(", "));
     }
-    let _pidfile = match PidFile::create(&config.pidfile) {
+    for note in &loaded.notes {
+        tracing::warn!("{note}");
+    }
+    let pidfile = match PidFile::create(&config.pidfile) {
         Ok(file) => file,
         Err(error) => {
             tracing::warn!("could not write the pid file {}: {error}", config.pidfile.display());
             None
         }
     };
-    match tarn::server::run(loaded.config) {
-        Ok(()) => ExitCode::SUCCESS,
+    match tarn::server::run(loaded.config, &mut supervisor) {
+        Ok(Ended::InOrder) => ExitCode::SUCCESS,
+        Ok(Ended::WhileLoading) => {
+            drop(pidfile);
+            drop(logging);
+            tarn::fatal::leave();
+        }
         Err(error) => {
             tracing::error!("{error}");
             eprintln!("tarn: {error}");

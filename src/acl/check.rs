@@ -84,7 +84,9 @@ impl Denied {
             Reason::Key => "No permissions to access a key".into(),
             Reason::Channel => "No permissions to access a channel".into(),
             Reason::Database => "No permissions to access database".into(),
-            Reason::Auth | Reason::TlsCertificate => "invalid username-password pair or user is disabled.".into(),
+            Reason::Auth | Reason::TlsCertificate => {
+                "invalid username-password pair or user is disabled.".into()
+            }
         }
     }
 

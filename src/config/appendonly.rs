@@ -14,7 +14,8 @@ pub fn store(config: &mut Config, value: Value) -> bool {
     true
 }
 
-/// Asked when every option is known, since `engine` may come after `appendonly`.
+/// Asked when every option is known, since `engine` may come after `appendonly`. What CONFIG SET asks for is given or
+/// refused.
 pub fn check(config: &Config) -> Result<(), &'static str> {
     match (config.appendonly_wanted, config.engine) {
         (Some(false), EngineKind::RocksDb) => {
@@ -26,6 +27,14 @@ pub fn check(config: &Config) -> Result<(), &'static str> {
         (Some(true), EngineKind::Memory) => Err(
             "engine memory keeps nothing over a restart; leave out 'appendonly yes', or use 'engine rocksdb'",
         ),
+        _ => Ok(()),
+    }
+}
+
+/// As [`check`], of a start: `appendonly no` is the default of every redis.conf, and more than it asks for is kept.
+pub fn check_at_start(config: &Config) -> Result<(), &'static str> {
+    match config.appendonly_wanted {
+        Some(true) => check(config),
         _ => Ok(()),
     }
 }

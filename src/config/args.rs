@@ -17,6 +17,8 @@ pub enum Invocation {
     Run(Box<Loaded>),
     /// Not a server: `check` and `salvage`.
     Offline(Work),
+    /// Whether the server there answers.
+    Ping(String),
     Version,
     Help,
 }
@@ -26,6 +28,7 @@ Usage: tarn [/path/to/tarn.conf] [--option value ...] [-]
        tarn - (read the configuration from the standard input)
        tarn check /path/to/data (reads all of it and says what is damaged)
        tarn salvage /path/to/data /path/to/new (writes what can be read into a new directory)
+       tarn ping [port, host:port or socket] (whether a server answers; for health checks)
        tarn -v or --version
        tarn -h or --help
 
@@ -38,15 +41,15 @@ Examples:
 
 Options of the file and of the command line are the same; docs/config.md lists them.";
 
-pub fn version() -> String {
-    format!("Tarn server v={} bits={}", env!("CARGO_PKG_VERSION"), usize::BITS)
-}
-
 /// `args` without the program's name.
 pub fn read(args: &[OsString], stdin: impl Read) -> Result<Invocation, LoadError> {
     match args {
         [only] if only == "-v" || only == "--version" => return Ok(Invocation::Version),
         [only] if only == "-h" || only == "--help" => return Ok(Invocation::Help),
+        [word] if word == "ping" => return Ok(Invocation::Ping("6379".into())),
+        [word, target] if word == "ping" => {
+            return Ok(Invocation::Ping(target.as_bytes().escape_ascii().to_string()));
+        }
         [word, dir] if word == "check" => return Ok(Invocation::Offline(Work::Check { dir: dir.into() })),
         [word, dir, new] if word == "salvage" => {
             return Ok(Invocation::Offline(Work::Salvage { dir: dir.into(), new: new.into() }));

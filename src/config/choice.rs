@@ -82,6 +82,24 @@ choices! {
         Local = "local",
     }
 
+    /// Whom the process tells that it is ready.
+    Supervised {
+        #[default] No = "no",
+        Systemd = "systemd",
+        /// Whoever its environment names.
+        Auto = "auto",
+    }
+
+    /// Whether `oom-score-adj-values` count, and from where.
+    OomScoreAdj {
+        #[default] No = "no",
+        /// As `relative`.
+        Yes = "yes",
+        /// Added to the score that the process began with.
+        Relative = "relative",
+        Absolute = "absolute",
+    }
+
     /// What a multi-key command over several slots gets.
     CrossSlot {
         #[default] Allow = "allow",

@@ -18,13 +18,15 @@ tarn [config-file] [--port 6379] [--option value ...] [-]
 
 * A file has one option per line, `name value`; `#` begins a comment. Values with spaces are quoted: `\"...\"` with
   `\\n \\r \\t \\b \\a \\xHH` escapes, or `'...'`. `include path` reads another file there; the last part of its path may be a
-  pattern.
+  pattern, which may find nothing.
+* `rename-command old new` gives a command another name; `rename-command old \"\"` takes it away. In a file or as a flag, not
+  by CONFIG SET.
 * `-` reads such lines from the standard input. Order: file, standard input, flags; the last value counts.
 * Bytes have units: `1k` is 1000, `1kb` 1024, and so on with `m`, `mb`, `g`, `gb`.
 * *protected* options can be set at run time only where `enable-protected-configs` allows it.
 ";
 
-const SECTIONS: [(Section, &str, &str); 11] = [
+pub(super) const SECTIONS: [(Section, &str, &str); 11] = [
     (Section::Network, "Network and threads", ""),
     (
         Section::Tls,
@@ -49,8 +51,8 @@ const SECTIONS: [(Section, &str, &str); 11] = [
         Section::Compatibility,
         "Accepted for compatibility",
         "Options of Redis that mean nothing here. They are checked, kept and shown, so that a redis.conf and the software \
-         around it work unchanged; the log names those that were given another value than the default. Where a value \
-         would promise what Tarn does not do, it is refused. Options of Redis that are not on this page are refused with the reason.",
+         around it work unchanged; the log names those that were given. Where a value would promise what Tarn does not do, it \
+         is refused, or the log says what it means here. Options of Redis that are not on this page are refused with the reason.",
     ),
 ];
 
@@ -93,7 +95,13 @@ fn row(option: &Opt, effective: bool) -> String {
     )
 }
 
-fn values(option: &Opt) -> String {
+/// The heading that an option is under.
+pub fn section_title(option: &Opt) -> &'static str {
+    SECTIONS.iter().find(|(section, _, _)| *section == option.section).map_or("", |(_, title, _)| title)
+}
+
+/// Which values an option takes.
+pub fn values(option: &Opt) -> String {
     if let Effect::Only { values, .. } = option.effect {
         return code_list(values);
     }
@@ -117,6 +125,7 @@ fn values(option: &Opt) -> String {
         Kind::Events => "letters of `Ag$lshzxeKEtmdnSTIV`".into(),
         Kind::Percentiles => "numbers from 0 to 100".into(),
         Kind::SavePoints => "seconds, changes".into(),
+        Kind::OomScores => "three integers, -2000 to 2000".into(),
     }
 }
 

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::option::{Change, Opt};
 use super::parse::{self, Source};
-use super::{Config, table, words};
+use super::{Config, appendonly, table, words};
 use crate::glob;
 
 /// Called with the old and the new configuration, in the order of the changes, before CONFIG SET is answered.
@@ -107,11 +107,14 @@ impl Live {
         let old = self.current();
         let options = admit(&old, pairs, local)?;
         let mut new = Config::clone(&old);
+        new.appendonly_wanted = None;
         for (option, (name, value)) in options.iter().copied().zip(pairs) {
             parse::apply(&mut new, option, &[value], Source::Set)
                 .map_err(|reason| SetError::Refused { name: name.to_vec(), reason })?;
         }
         new.complete().map_err(|(name, reason)| SetError::Refused { name: name.into(), reason })?;
+        appendonly::check(&new)
+            .map_err(|reason| SetError::Refused { name: b"appendonly".to_vec(), reason: reason.into() })?;
         let mut installs = Vec::new();
         for Preparation { concerns, prepare } in &followers.preparations {
             let mut named = options.iter().zip(pairs).filter(|(option, _)| concerns(option));

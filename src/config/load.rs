@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::limits::{MAX_FILE_BYTES, MAX_INCLUDE_DEPTH};
-use super::option::{Effect, Opt};
+use super::option::Opt;
 use super::parse::{self, Source};
-use super::{Config, table, words};
+use super::{Config, appendonly, notes, table, words};
 use crate::acl::rule::{has_spaces, merge_selectors};
 use crate::acl::{Defaults, RuleError, User, UserId};
 use crate::glob;
@@ -110,16 +110,14 @@ impl Loader {
             reason: format!("can't use the directory: {reason}"),
         })?;
         self.config.complete().map_err(|(name, reason)| LoadError::Refused { name, reason })?;
-        let defaults = Config::default();
-        let without_effect = |name: &&'static str| {
-            let option = table::find(name.as_bytes());
-            option.is_some_and(|option: &Opt| {
-                !matches!(option.effect, Effect::Field { .. })
-                    && option.load(&self.config) != option.load(&defaults)
-            })
-        };
+        appendonly::check_at_start(&self.config)
+            .map_err(|reason| LoadError::Refused { name: "appendonly", reason: reason.into() })?;
+        self.config.check_ways_in().map_err(|(name, reason)| LoadError::Refused { name, reason })?;
+        let without_effect =
+            |name: &&'static str| table::find(name.as_bytes()).is_some_and(Opt::is_without_effect);
         let without_effect = self.given.into_iter().filter(without_effect).collect();
-        Ok(Loaded { config: self.config, without_effect })
+        let notes = notes::notes(&self.config);
+        Ok(Loaded { config: self.config, without_effect, notes })
     }
 
     fn file(&mut self, path: &Path, depth: usize) -> Result<(), LoadError> {
@@ -152,6 +150,11 @@ impl Loader {
         }
         if name.eq_ignore_ascii_case(b"user") {
             return self.user(&values).map_err(Mistake::Line);
+        }
+        if name.eq_ignore_ascii_case(b"rename-command") {
+            let [old, new] = values.as_slice() else { return Err(Mistake::Line(bad_directive(b""))) };
+            self.config.renamed_commands.push((old.to_vec(), new.to_vec()));
+            return Ok(());
         }
         let option = table::find(name).ok_or_else(|| Mistake::Line(bad_directive(name)))?;
         let first = !self.given.contains(option.name);
@@ -202,8 +205,10 @@ impl Loader {
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
-    /// Options that were given another value than the default although they do nothing here, for a line in the log.
+    /// Options that were given although they do nothing here, for a line in the log.
     pub without_effect: Vec<&'static str>,
+    /// What was asked for and is different here, a line each.
+    pub notes: Vec<String>,
 }
 
 /// A mistake whose place is not known yet, unless it is in an included file.
@@ -260,7 +265,12 @@ fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
+    let entries = match std::fs::read_dir(folder) {
+        // A pattern may find nothing, as where a package brings no folder for it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+        other => other?,
+    };
+    for entry in entries {
         let entry = entry?.file_name();
         // As in a shell, a pattern does not find hidden files.
         if !entry.as_bytes().starts_with(b".") && glob::matches(name, entry.as_bytes(), false) {

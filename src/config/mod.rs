@@ -6,14 +6,18 @@
 mod appendonly;
 pub mod args;
 pub mod choice;
+mod completion;
 mod docs;
 pub mod limits;
 mod live;
 pub mod load;
+mod man;
 pub mod memory;
+mod notes;
 pub mod option;
 pub mod parse;
 mod rewrite;
+mod sample;
 pub mod table;
 pub mod types;
 pub mod units;
@@ -25,13 +29,16 @@ use std::path::PathBuf;
 
 pub use choice::{
     ActiveExpireMode, AppendFsync, AuthClients, CertificateUser, Choice, CrossSlot, DumpVersion, EngineKind,
-    EvictionPolicy, Guard, LogLevel, PubsubDefault, Victim,
+    EvictionPolicy, Guard, LogLevel, OomScoreAdj, PubsubDefault, Supervised, Victim,
 };
-pub use docs::docs;
+pub use completion::{bash, fish, zsh};
+pub use docs::{docs, section_title, values};
 pub use live::{Hook, Install, Live, Preparation, SetError};
+pub use man::man;
 pub use memory::MemorySplit;
 pub use rewrite::RewriteError;
-pub use types::{Auto, Events, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
+pub use sample::sample;
+pub use types::{Auto, Events, OomScores, OutputLimit, OutputLimits, Percentiles, SavePoint, Share};
 use value::Value;
 
 use crate::acl::Defaults;
@@ -71,6 +78,10 @@ config! {
     io_threads: Auto,
     io_busy_poll_micros: u32,
     worker_threads: Auto,
+    daemonize: bool,
+    supervised: Supervised,
+    oom_score_adj: OomScoreAdj,
+    oom_score_adj_values: OomScores,
 
     /// Zero for none.
     tls_port: u16,
@@ -93,6 +104,7 @@ config! {
     tls_max_handshakes: usize,
 
     dir: PathBuf,
+    require_data: bool,
     engine: EngineKind,
     /// Empty for none.
     memory_engine_faults: String,
@@ -156,6 +168,9 @@ config! {
     metrics_tls: bool,
     /// Empty for none.
     metrics_password: Vec<u8>,
+    /// Zero is off.
+    console_port: u16,
+    console_bind: Vec<String>,
     /// -1 is off.
     slowlog_log_slower_than_micros: i64,
     slowlog_max_len: usize,
@@ -184,6 +199,8 @@ config! {
     cluster_announce_tls_port: u16,
     cluster_announce_hostname: String,
 
+    /// Names of commands and what they are called instead, in the order of the lines; not an option.
+    renamed_commands: Vec<(Vec<u8>, Vec<u8>)>,
     /// Where CONFIG REWRITE writes; not an option.
     config_file: Option<PathBuf>,
     /// Users of `user` lines, each with its rules; not an option.
@@ -261,7 +278,16 @@ impl Config {
             let reason = "there are users in the configuration as well: define them there or in the ACL file, not in both";
             return Err(("aclfile", reason.to_owned()));
         }
-        appendonly::check(self).map_err(|reason| ("appendonly", reason.to_string()))
+        Ok(())
+    }
+
+    /// A server that nobody can reach is a mistake.
+    fn check_ways_in(&self) -> Result<(), (&'static str, String)> {
+        if self.port == 0 && self.tls_port == 0 && self.unixsocket.as_os_str().is_empty() {
+            let reason = "it is 0, and there is neither 'tls-port' nor 'unixsocket': no client could connect";
+            return Err(("port", reason.into()));
+        }
+        Ok(())
     }
 }
 

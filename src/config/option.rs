@@ -35,6 +35,8 @@ pub enum Kind {
     Events,
     Percentiles,
     SavePoints,
+    /// Three scores for the kernel's choice of a process to end.
+    OomScores,
 }
 
 /// When a value can be changed.
@@ -91,6 +93,8 @@ pub struct Opt {
     pub effect: Effect,
     /// Never logged, never in SLOWLOG or MONITOR.
     pub sensitive: bool,
+    /// It sets a field that is shown and does nothing else.
+    pub shown_only: bool,
     pub help: &'static str,
 }
 
@@ -106,6 +110,7 @@ impl Opt {
             change: Change::Live,
             effect: Effect::Kept,
             sensitive: false,
+            shown_only: false,
             help: "",
         }
     }
@@ -140,6 +145,11 @@ impl Opt {
         self
     }
 
+    pub(super) const fn shown_only(mut self) -> Self {
+        self.shown_only = true;
+        self
+    }
+
     pub(super) const fn help(mut self, text: &'static str) -> Self {
         self.help = text;
         self
@@ -149,8 +159,18 @@ impl Opt {
     pub fn takes_several(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Words { .. } | Kind::Choices(_) | Kind::OutputLimits | Kind::Percentiles | Kind::SavePoints
+            Kind::Words { .. }
+                | Kind::Choices(_)
+                | Kind::OutputLimits
+                | Kind::Percentiles
+                | Kind::SavePoints
+                | Kind::OomScores
         )
+    }
+
+    /// Whether giving it changes nothing here. A value that promises nothing is not meant: it is heeded.
+    pub fn is_without_effect(&self) -> bool {
+        self.shown_only || matches!(self.effect, Effect::Kept)
     }
 
     pub fn load(&self, config: &Config) -> Value {

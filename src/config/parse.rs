@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::option::{Effect, Kind, Opt};
-use super::types::{Events, OutputLimits, Percentiles, SavePoint, Share};
+use super::types::{Events, OomScores, OutputLimits, Percentiles, SavePoint, Share};
 use super::units;
 use super::value::Value;
 
@@ -101,6 +101,7 @@ fn parse(config: &Config, option: &Opt, args: &[&[u8]], source: Source) -> Resul
             }
             Ok(Value::SavePoints(points))
         }
+        Kind::OomScores => oom_scores(args).map(Value::OomScores),
     }
 }
 
@@ -187,6 +188,18 @@ fn percentiles(option: &Opt, args: &[&[u8]]) -> Result<Percentiles, String> {
         parsed.push(number);
     }
     Ok(Percentiles(parsed))
+}
+
+fn oom_scores(args: &[&[u8]]) -> Result<OomScores, String> {
+    let [a, b, c] = args else { return Err(WRONG_NUMBER.into()) };
+    let score = |text: &[u8]| {
+        let score = units::integer(text).and_then(|score| i32::try_from(score).ok());
+        score.filter(|score| (-OomScores::MOST..=OomScores::MOST).contains(score))
+    };
+    match (score(a), score(b), score(c)) {
+        (Some(a), Some(b), Some(c)) => Ok(OomScores([a, b, c])),
+        _ => Err("Invalid oom-score-adj-values, elements must be between -2000 and 2000.".into()),
+    }
 }
 
 /// Pairs of seconds, at least one, and changes, at least none.

@@ -238,6 +238,22 @@ impl fmt::Display for Percentiles {
     }
 }
 
+/// How much likelier than others the kernel ends this process when memory is short: `oom-score-adj-values`. Redis has one for
+/// a master, one for a replica and one for its child processes; there is only the first here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OomScores(pub [i32; 3]);
+
+impl OomScores {
+    pub const MOST: i32 = 2_000;
+}
+
+impl fmt::Display for OomScores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c] = self.0;
+        write!(f, "{a} {b} {c}")
+    }
+}
+
 /// `save <seconds> <changes>` of a redis.conf. Kept and shown; data is durable without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SavePoint {

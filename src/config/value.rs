@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use super::choice::Choice;
-use super::types::{Auto, Events, OutputLimits, Percentiles, SavePoint, Share};
+use super::types::{Auto, Events, OomScores, OutputLimits, Percentiles, SavePoint, Share};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -20,6 +20,7 @@ pub enum Value {
     Events(Events),
     Percentiles(Percentiles),
     SavePoints(Vec<SavePoint>),
+    OomScores(OomScores),
 }
 
 impl Value {
@@ -36,6 +37,7 @@ impl Value {
             Self::OutputLimits(limits) => limits.to_string().into_bytes(),
             Self::Events(events) => events.to_string().into_bytes(),
             Self::Percentiles(percentiles) => percentiles.to_string().into_bytes(),
+            Self::OomScores(scores) => scores.to_string().into_bytes(),
             Self::SavePoints(points) => {
                 points.iter().map(SavePoint::to_string).collect::<Vec<_>>().join(" ").into_bytes()
             }
@@ -87,6 +89,7 @@ as_they_are!(
     OutputLimits => OutputLimits,
     Events => Events,
     Percentiles => Percentiles,
+    OomScores => OomScores,
 );
 
 impl<C: Choice> Field for C {

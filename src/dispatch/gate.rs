@@ -29,7 +29,7 @@ const MAX_ECHO: usize = 128;
 /// Finds the command, or the subcommand, and checks the number of words. The number of words that name it follows.
 pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize), Error> {
     let name = words.get(0).unwrap_or(&[]);
-    let command = registry().find(name).ok_or_else(|| unknown_command(words))?;
+    let command = registry().called(name).ok_or_else(|| unknown_command(words))?;
     if command.spec.subcommands.is_empty() {
         return checked(command, words, 1);
     }
@@ -38,7 +38,7 @@ pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize), Error> {
         None => checked(command, words, 1),
         Some(word) => match command.subcommand(word) {
             Some(sub) => checked(sub, words, 2),
-            None if matches!(command.spec.run, Run::Container) => Err(unknown_subcommand(command, word)),
+            None if matches!(command.spec.run, Run::Container) => Err(unknown_subcommand(name, word)),
             None => checked(command, words, 1),
         },
     }
@@ -154,8 +154,8 @@ fn unknown_command(words: Words<'_>) -> Error {
     Error::reply(format!("ERR unknown command '{name}', with args beginning with: {args}"))
 }
 
-fn unknown_subcommand(command: &Registered, word: &[u8]) -> Error {
-    let container = command.spec.name.to_uppercase();
+fn unknown_subcommand(container: &[u8], word: &[u8]) -> Error {
+    let container = printable(&container.to_ascii_uppercase(), MAX_ECHO);
     Error::reply(format!("ERR unknown subcommand '{}'. Try {container} HELP.", printable(word, MAX_ECHO)))
 }
 

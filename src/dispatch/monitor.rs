@@ -4,6 +4,30 @@ use std::sync::Arc;
 
 use tarn_resp::Args as Words;
 
+use super::redact;
+use super::registry::Registered;
+use super::spec::{Flags, Run};
+use crate::clients::Client;
+use crate::node::Node;
+
+/// Shows a command that begins to everybody who watches.
+pub fn feed(node: &Node, client: &Client, db: u16, command: &Registered, words: Words<'_>) {
+    // The calls of a script come behind it.
+    let is_script = matches!(command.spec.run, Run::Script(_));
+    let flags = command.spec.flags;
+    let is_hidden = flags.has(Flags::SKIP_MONITOR) && !is_script || flags.has(Flags::ADMIN);
+    if is_hidden || node.clients.monitors() == 0 {
+        return;
+    }
+    let redacted = redact::redacted(command, words);
+    let words = redacted.as_ref().map_or(words, |redacted| redacted.view());
+    let line = line(node.clock.now_us(), db, &client.addr, words);
+    let Some(post) = node.post() else { return };
+    for thread in node.clients.monitor_threads() {
+        post.feed_monitors(thread, line.clone());
+    }
+}
+
 /// The line for one command, as bytes of either protocol.
 pub fn line(now_us: u64, db: u16, addr: &str, words: Words<'_>) -> Arc<[u8]> {
     let mut text = format!("+{}.{:06} [{db} {addr}]", now_us / 1_000_000, now_us % 1_000_000).into_bytes();

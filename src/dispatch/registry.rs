@@ -1,7 +1,7 @@
 //! All commands, found by name.
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use hashbrown::HashTable;
 
@@ -32,7 +32,12 @@ pub struct Registry {
     by_name: HashTable<usize>,
     hasher: NameHasher,
     total: usize,
+    renamed: OnceLock<Renamed>,
 }
+
+/// `rename-command`: what commands of the tables are called instead; nothing where they cannot be called.
+#[derive(Debug, Default)]
+struct Renamed(Vec<(&'static str, Vec<u8>)>);
 
 /// Commands and subcommands are few and their names short: one multiply per eight bytes does.
 #[derive(Default, Clone, Copy)]
@@ -87,10 +92,10 @@ impl Registry {
         for at in 0..commands.len() {
             by_name.insert_unique(hash_at(&at), at, hash_at);
         }
-        Registry { commands, by_name, hasher, total }
+        Registry { commands, by_name, hasher, total, renamed: OnceLock::new() }
     }
 
-    /// Finds a command by its name in any case.
+    /// Finds a command by its name in the tables, in any case.
     pub fn find(&self, name: &[u8]) -> Option<&Registered> {
         let mut lower = [0u8; MAX_NAME_LEN];
         let lower = lower.get_mut(..name.len())?;
@@ -104,10 +109,53 @@ impl Registry {
         self.commands.get(*at)
     }
 
-    /// A command by its name, a subcommand by `container|name`.
+    /// Finds a command by what clients call it.
+    #[inline]
+    pub fn called(&self, name: &[u8]) -> Option<&Registered> {
+        match self.renamed.get() {
+            None => self.find(name),
+            Some(renamed) => self.find(renamed.name_of(name)?),
+        }
+    }
+
+    /// Gives commands other names, or none (empty), one line after the other. Once, before clients call any. The words of a
+    /// refusal are Redis's.
+    pub fn rename(&self, lines: &[(Vec<u8>, Vec<u8>)]) -> Result<(), &'static str> {
+        let renamed = self.renaming(lines)?;
+        if !renamed.0.is_empty() {
+            // Whoever came first stays: a second configuration would be a mistake of the caller.
+            let _ = self.renamed.set(renamed);
+        }
+        Ok(())
+    }
+
+    fn renaming(&self, lines: &[(Vec<u8>, Vec<u8>)]) -> Result<Renamed, &'static str> {
+        let mut renamed = Renamed::default();
+        for (old, new) in lines {
+            let (old, new) = (old.to_ascii_lowercase(), new.to_ascii_lowercase());
+            let called = |name: &[u8]| renamed.name_of(name).and_then(|name| self.find(name));
+            let name = called(&old).ok_or("No such command in rename-command")?.spec.name;
+            if new != old && called(&new).is_some() {
+                return Err("Target command name already exists");
+            }
+            renamed.0.retain(|(known, _)| *known != name);
+            renamed.0.push((name, new));
+        }
+        Ok(renamed)
+    }
+
+    /// Commands that can be called.
+    pub fn callable(&self) -> impl Iterator<Item = &Registered> {
+        let is_gone = |command: &Registered| {
+            self.renamed.get().is_some_and(|renamed| renamed.is_gone(command.spec.name))
+        };
+        self.commands.iter().filter(move |command| !is_gone(command))
+    }
+
+    /// A command by what clients call it, a subcommand by `container|name`.
     pub fn named(&self, name: &[u8]) -> Option<&Registered> {
         let mut parts = name.splitn(2, |byte| *byte == b'|');
-        let command = self.find(parts.next()?)?;
+        let command = self.called(parts.next()?)?;
         match parts.next() {
             None => Some(command),
             Some(word) => command.subcommand(word),
@@ -135,6 +183,23 @@ impl Registry {
     /// Commands and their subcommands.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.commands.iter().flat_map(|c| std::iter::once(c).chain(c.subcommands.iter()))
+    }
+}
+
+impl Renamed {
+    /// Which command of the tables a client means, if it can call it by this name.
+    fn name_of<'a>(&'a self, called: &'a [u8]) -> Option<&'a [u8]> {
+        if let Some((name, _)) =
+            self.0.iter().find(|(_, new)| !new.is_empty() && new.eq_ignore_ascii_case(called))
+        {
+            return Some(name.as_bytes());
+        }
+        let is_old = self.0.iter().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(called));
+        (!is_old).then_some(called)
+    }
+
+    fn is_gone(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, new)| *known == name && new.is_empty())
     }
 }
 
@@ -200,6 +265,46 @@ mod tests {
         }
         assert!(registry.find(b"nosuchcommand").is_none());
         assert!(registry.find(&[b'x'; MAX_NAME_LEN + 1]).is_none());
+    }
+
+    #[test]
+    fn commands_take_other_names_one_after_the_other() {
+        let registry = Registry::new(commands::FAMILIES);
+        let long = "x".repeat(MAX_NAME_LEN + 1);
+        let lines = |pairs: &[(&str, &str)]| {
+            pairs
+                .iter()
+                .map(|(old, new)| (old.as_bytes().to_vec(), new.as_bytes().to_vec()))
+                .collect::<Vec<_>>()
+        };
+        let fine = [
+            ("get", "fetch"),
+            ("SET", "Get"),
+            ("fetch", "take"),
+            ("flushall", ""),
+            ("config", &long),
+            ("del", "del"),
+        ];
+        for gone in ["set", "fetch", "flushall", "nosuch", "config|get", ""] {
+            let more = lines(&[&fine[..], &[(gone, "x")]].concat());
+            assert_eq!(registry.rename(&more), Err("No such command in rename-command"), "{gone}");
+        }
+        let more = lines(&[&fine[..], &[("take", "DEL")]].concat());
+        assert_eq!(registry.rename(&more), Err("Target command name already exists"));
+        assert_eq!(registry.rename(&lines(&fine)), Ok(()));
+        let called = |name: &str| registry.called(name.as_bytes()).map(|command| command.spec.name);
+        assert_eq!((called("TAKE"), called("get"), called("set")), (Some("get"), Some("set"), None));
+        assert_eq!(
+            (called("fetch"), called("FlushAll"), called("config"), called("")),
+            (None, None, None, None)
+        );
+        assert_eq!((called(&long), called("del")), (Some("config"), Some("del")));
+        assert_eq!(
+            registry.named(format!("{long}|get").as_bytes()).map(|c| c.full_name.as_str()),
+            Some("config|get")
+        );
+        assert_eq!(registry.find(b"flushall").map(|command| command.spec.name), Some("flushall"));
+        assert_eq!(registry.callable().count(), registry.commands().len() - 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! thread that `balance` chooses, which may hand it on later.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +14,15 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::balance;
+use super::connection::Connection;
 use super::handshake::Handshakes;
+use super::loading::Early;
 use super::mailbox::{Mailboxes, Message};
 use super::transport::Transport;
+use crate::acl::Login;
 use crate::clients::{Client, flag, is_loopback};
 use crate::config::Config;
+use crate::dispatch::session::Session;
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::tls::certificate::Identity;
@@ -27,13 +31,13 @@ const WAKER: Token = Token(usize::MAX);
 /// Pause after a failure to accept (no descriptor is left, say), so that the loop does not spin.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-const DENIED: &str = "-DENIED Tarn is running in protected mode: no password is set, so only clients on this machine \
+pub const DENIED: &str = "-DENIED Tarn is running in protected mode: no password is set, so only clients on this machine \
 are let in. To let others in, set a password (requirepass), or switch the mode off with 'CONFIG SET protected-mode no' \
 from this machine or '--protected-mode no' at the start. Do that only where nobody else can reach the port.\r\n";
 
-const FULL: &str = "-ERR max number of clients reached\r\n";
+pub const FULL: &str = "-ERR max number of clients reached\r\n";
 
-enum Door {
+pub enum Door {
     Tcp(TcpListener),
     Tls(TcpListener),
     Unix(UnixListener, PathBuf),
@@ -52,13 +56,13 @@ impl Peer {
         self.remote.map_or_else(|| self.local.clone(), |remote| remote.to_string())
     }
 
-    fn is_local(&self) -> bool {
+    pub fn is_local(&self) -> bool {
         self.remote.is_none_or(|remote| is_loopback(remote.ip()))
     }
 }
 
 pub struct Listener {
-    poll: Poll,
+    pub(super) poll: Poll,
     doors: Vec<Door>,
     stop: Arc<AtomicBool>,
     waker: Arc<Waker>,
@@ -77,6 +81,11 @@ impl Stopper {
         if let Err(error) = self.waker.wake() {
             tracing::error!(%error, "the listener cannot be woken");
         }
+    }
+
+    /// Whoever has it next is not stopped.
+    pub fn again(&self) {
+        self.stop.store(false, Ordering::Release);
     }
 }
 
@@ -106,15 +115,49 @@ impl Listener {
         Ok(Listener { poll, doors, stop: Arc::default(), waker })
     }
 
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    pub fn door(&self, index: usize) -> Option<&Door> {
+        self.doors.get(index)
+    }
+
+    pub fn doors(&self) -> usize {
+        self.doors.len()
+    }
+
+    /// Who waits in front of a door is told again.
+    pub fn look_again(&mut self) -> io::Result<()> {
+        for (i, door) in self.doors.iter_mut().enumerate() {
+            let registry = self.poll.registry();
+            match door {
+                Door::Tcp(tcp) | Door::Tls(tcp) => registry.reregister(tcp, Token(i), Interest::READABLE)?,
+                Door::Unix(unix, _) => registry.reregister(unix, Token(i), Interest::READABLE)?,
+            }
+        }
+        Ok(())
+    }
+
     pub fn stopper(&self) -> Stopper {
         Stopper { stop: Arc::clone(&self.stop), waker: Arc::clone(&self.waker) }
     }
 
     /// Accepts until stopped.
-    pub fn run(mut self, node: &Arc<Node>, mailboxes: &Mailboxes, handshakes: &Handshakes) -> io::Result<()> {
+    pub fn run(
+        mut self,
+        node: &Arc<Node>,
+        mailboxes: &Mailboxes,
+        handshakes: &Handshakes,
+        early: Vec<Early>,
+    ) -> io::Result<()> {
         let counters = node.metrics.register(0);
+        for client in early {
+            counters.connections.add(1);
+            take_over(node, mailboxes, client);
+        }
         let mut events = Events::with_capacity(64);
-        while !self.stop.load(Ordering::Acquire) {
+        while !self.is_stopped() {
             match self.poll.poll(&mut events, None) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -142,13 +185,18 @@ impl Listener {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
         for door in &self.doors {
             if let Door::Unix(_, path) = door {
                 // Somebody may have removed it already.
                 let _ = std::fs::remove_file(path);
             }
         }
-        Ok(())
     }
 }
 
@@ -160,16 +208,11 @@ fn open_tcp(config: &Config, port: u16) -> io::Result<Vec<TcpListener>> {
             Some(rest) => (true, rest),
             None => (false, bind.as_str()),
         };
-        let ip: io::Result<IpAddr> = match name {
-            "*" => Ok(IpAddr::from([0, 0, 0, 0])),
-            "::*" => Ok(IpAddr::from([0u16; 8])),
-            other => other.parse().map_err(|_| {
-                io::Error::new(io::ErrorKind::InvalidInput, format!("'{other}' is not an address to bind to"))
-            }),
-        };
-        match ip.and_then(|ip| open_address(SocketAddr::new(ip, port), config.tcp_backlog)) {
+        match address_of(name).and_then(|ip| open_address(SocketAddr::new(ip, port), config.tcp_backlog)) {
             Ok(listener) => listeners.push(listener),
-            Err(error) if optional => tracing::debug!(%error, name, "an optional address is not available"),
+            Err(error) if optional && is_missing(&error) => {
+                tracing::debug!(%error, name, "an optional address is not available");
+            }
             Err(error) => {
                 let words = format!("could not listen on {name} port {port}: {error}");
                 return Err(io::Error::new(error.kind(), words));
@@ -180,6 +223,29 @@ fn open_tcp(config: &Config, port: u16) -> io::Result<Vec<TcpListener>> {
         return Err(io::Error::other("no address to listen on is available"));
     }
     Ok(listeners)
+}
+
+/// A name stands for its IPv4 address, as in Redis.
+fn address_of(name: &str) -> io::Result<IpAddr> {
+    match name {
+        "*" => return Ok(IpAddr::from([0, 0, 0, 0])),
+        "::*" => return Ok(IpAddr::from([0u16; 8])),
+        _ => {}
+    }
+    if let Ok(ip) = name.parse() {
+        return Ok(ip);
+    }
+    let found = (name, 0).to_socket_addrs().ok().and_then(|mut all| all.find(SocketAddr::is_ipv4));
+    found.map(|address| address.ip()).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is not an address to bind to"))
+    })
+}
+
+/// The machine does not have the address, or its whole family; one that somebody else listens on is no such thing.
+fn is_missing(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || [libc::EAFNOSUPPORT, libc::EPFNOSUPPORT, libc::EPROTONOSUPPORT].contains(&code.unwrap_or_default())
 }
 
 fn open_address(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
@@ -211,7 +277,7 @@ fn open_unix(path: &Path, permissions: u32) -> io::Result<Door> {
     Ok(Door::Unix(listener, path.to_owned()))
 }
 
-fn accept(door: &Door) -> Option<(Transport, Peer)> {
+pub fn accept(door: &Door) -> Option<(Transport, Peer)> {
     let accepted = match door {
         Door::Tcp(listener) | Door::Tls(listener) => listener.accept().map(|(stream, remote)| {
             let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
@@ -232,7 +298,7 @@ fn accept(door: &Door) -> Option<(Transport, Peer)> {
     }
 }
 
-fn turn_away(mut transport: Transport, words: &str) {
+pub fn turn_away(mut transport: Transport, words: &str) {
     // A courtesy: a socket that was just accepted takes a line, and if not, the client sees it closed.
     let _ = transport.write(words.as_bytes());
 }
@@ -253,6 +319,39 @@ pub fn welcome(
         return turn_away(transport, DENIED);
     }
     let thread = balance::choose(mailboxes, node);
+    let client = introduce(node, thread, &transport, peer, certificate);
+    mailboxes.send(thread, Message::Connected(transport, client));
+}
+
+/// A client that came while the data was loaded goes on where it is.
+fn take_over(node: &Node, mailboxes: &Mailboxes, early: Early) {
+    let Early { transport, peer, user, input, output, .. } = early;
+    let config = node.config.current();
+    if let Transport::Tcp(tcp) = &transport {
+        prepare(tcp, config.tcp_keepalive_secs);
+    }
+    if !node.clients.admit(config.maxclients as usize) {
+        return turn_away(transport, FULL);
+    }
+    let (users, seen) = node.acl.users();
+    let login = match user.and_then(|name| users.get(&name).cloned()) {
+        Some(user) => Login::of(user, true, seen),
+        None => Login::at_connect(&node.acl),
+    };
+    let thread = balance::choose(mailboxes, node);
+    let client = introduce(node, thread, &transport, peer, None);
+    let mut connection = Connection::new(transport, Session::new(client, login));
+    (connection.input, connection.output) = (input, output);
+    mailboxes.send(thread, Message::HandedOn(Box::new(connection)));
+}
+
+fn introduce(
+    node: &Node,
+    thread: usize,
+    transport: &Transport,
+    peer: Peer,
+    certificate: Option<Identity>,
+) -> Arc<Client> {
     let now_ms = node.clock.now_ms();
     let (id, fd, address) = (node.clients.next_id(), transport.fd(), peer.address());
     let mut client = Client::new(id, thread, fd, address, peer.local, now_ms);
@@ -261,7 +360,7 @@ pub fn welcome(
     client.certificate = certificate.map(Box::new);
     let client = Arc::new(client);
     node.clients.add(&client);
-    mailboxes.send(thread, Message::Connected(transport, client));
+    client
 }
 
 fn prepare(tcp: &TcpStream, keepalive_secs: u32) {

@@ -9,6 +9,7 @@ mod blocking;
 mod cleaner;
 mod connection;
 mod connections;
+mod data_dir;
 mod descriptors;
 mod eviction;
 mod evictor;
@@ -16,6 +17,7 @@ mod exec;
 mod handshake;
 mod io_thread;
 mod listener;
+mod loading;
 mod mailbox;
 mod opening;
 mod permission;
@@ -29,19 +31,22 @@ mod waiting;
 mod workers;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
 use mio::{Poll, Waker};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tarn_engine::memory::{Isolation, MemoryEngine};
-use tarn_engine::rocksdb::{OpenOptions, RocksEngine};
+use tarn_engine::rocksdb::{OpenOptions, Progress, RocksEngine};
 use tarn_engine::{AnyEngine, Durability, Filter, failpoint};
 
+use crate::acl::Acl;
 use crate::clock::Clock;
 use crate::config::{AppendFsync, Config, EngineKind, Live};
+use crate::console;
 use crate::dispatch::session::open_libraries;
 use crate::encoding::SPACES;
 use crate::error::Error;
@@ -50,10 +55,16 @@ use crate::keyspace::filter::Garbage;
 use crate::keyspace::{self, Keyspace};
 use crate::metrics;
 use crate::node::{Node, Stop};
+use crate::oom_score;
+use crate::supervision::Supervisor;
 use handshake::Handshakes;
 use io_thread::IoThread;
 use listener::Listener;
+use loading::{Doorkeeper, Early};
 use mailbox::{Mailbox, Mailboxes, Message};
+
+/// How often a long start says how far it is.
+const TELL_PROGRESS: Duration = Duration::from_secs(5);
 
 /// Why the server did not start, or ended early. The text is for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +74,8 @@ pub enum ServerError {
     #[error("could not configure TLS: {0}")]
     Tls(String),
     #[error("{0}")]
+    DataDir(String),
+    #[error("{0}")]
     Io(#[from] io::Error),
     #[error("the users could not be loaded: {0}")]
     Users(String),
@@ -70,46 +83,106 @@ pub enum ServerError {
     Close(tarn_engine::Error),
 }
 
+/// How a run that went well ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything is closed.
+    InOrder,
+    /// While the data was loaded: nothing was changed, and a thread is still at it.
+    WhileLoading,
+}
+
 /// Runs until SIGTERM, SIGINT or SHUTDOWN.
-pub fn run(mut config: Config) -> Result<(), ServerError> {
+pub fn run(mut config: Config, supervisor: &mut Supervisor) -> Result<Ended, ServerError> {
+    oom_score::apply(&config);
     descriptors::reserve(&mut config)?;
     let certificates = crate::tls::open(&config).map_err(ServerError::Tls)?;
+    data_dir::check(&config).map_err(ServerError::DataDir)?;
     // The port first: a second server on it must not touch the data.
     let listener = Listener::open(&config)?;
+    let (stop, stopped) = bounded(1);
+    let signals = Signals::catch(stop.clone())?;
+    supervisor.loading();
     let seed = random_u64()?;
-    let node = Arc::new(open_node(config, seed)?);
-    node.acl.open(&node.config.current()).map_err(ServerError::Users)?;
-    if node.engine.is_shared() {
-        opening::wait(&node, seed);
-    } else {
-        open_libraries(&node).map_err(|stop| {
-            let dir = node.config.current().dir.display().to_string();
-            ServerError::Open { dir, reason: stop.to_string() }
-        })?;
-    }
+    let Some((node, doorkeeper)) = load(config, listener, seed, &stop, &stopped)? else {
+        supervisor.stopping();
+        return Ok(Ended::WhileLoading);
+    };
     node.tls.begin(certificates);
     follow_config(&node);
     let exporter = metrics::http::start(&node)?;
-    let (stop, stopped) = bounded(1);
-    let threads = start(&node, listener, stop, seed)?;
+    let console = console::start(&node)?;
+    let (listener, early) = doorkeeper.end()?;
+    let threads = start(&node, listener, early, stop, seed)?;
+    signals.connect(&node);
     let config = node.config.current();
     tracing::info!(port = config.port, tls_port = config.tls_port, "ready to accept connections");
+    supervisor.ready();
     let reason = wait(&node, &stopped);
     tracing::info!(?reason, "stopping");
+    supervisor.stopping();
     threads.end();
     exporter.stop();
+    console.stop();
     opening::end(&node);
     node.engine.close().map_err(ServerError::Close)?;
     tracing::info!("everything is on disk, bye");
-    Ok(())
+    Ok(Ended::InOrder)
 }
 
-fn open_node(config: Config, seed: u64) -> Result<Node, ServerError> {
+/// Loads the data while clients are told so. None where somebody asked for a stop before it was there.
+fn load(
+    config: Config,
+    listener: Listener,
+    seed: u64,
+    stop: &Sender<()>,
+    stopped: &Receiver<()>,
+) -> Result<Option<(Arc<Node>, Doorkeeper)>, ServerError> {
+    let progress = Arc::new(metrics::info::Loading::begin(Clock::default().now_ms()));
+    let acl = Acl::default();
+    acl.open(&config).map_err(ServerError::Users)?;
+    let doorkeeper =
+        Doorkeeper::start(listener, Arc::new(config.clone()), acl, Arc::clone(&progress), stop.clone())?;
+    let (done, loaded) = bounded(1);
+    let loading = Arc::clone(&progress);
+    spawn("loader".to_owned(), move || {
+        // Nobody waits for it after a stop.
+        let _ = done.send(open_node(config, seed, &loading));
+    })?;
+    loop {
+        select! {
+            recv(loaded) -> node => {
+                match node.unwrap_or_else(|_| Err(io::Error::other("the loading thread ended").into())) {
+                    Ok(node) => {
+                        tracing::info!("the data was loaded in {:.1} s", progress.elapsed().as_secs_f64());
+                        return Ok(Some((node, doorkeeper)));
+                    }
+                    Err(error) => {
+                        doorkeeper.end()?;
+                        return Err(error);
+                    }
+                }
+            }
+            recv(stopped) -> _ => {
+                tracing::info!("stopping before the data is loaded; it is as it was");
+                doorkeeper.end()?;
+                return Ok(None);
+            }
+            default(TELL_PROGRESS) => {
+                let (read, total) = progress.engine.log_bytes();
+                tracing::info!("loading: {} of {} MB of the log are read", read >> 20, total >> 20);
+            }
+        }
+    }
+}
+
+fn open_node(config: Config, seed: u64, progress: &metrics::info::Loading) -> Result<Arc<Node>, ServerError> {
     let dir = config.dir.display().to_string();
     let failed = |reason: String| ServerError::Open { dir: dir.clone(), reason };
     let databases = config.databases as u16;
     let garbage = Arc::new(Garbage::default());
-    let engine = open_engine(&config, &garbage).map_err(|error| failed(error.to_string()))?;
+    let engine =
+        open_engine(&config, &garbage, &progress.engine).map_err(|error| failed(error.to_string()))?;
     let opened = match engine.is_shared() {
         // The cluster may be away.
         true => Ok((Keyspace::waiting(&engine, crate::types::PARTS, databases), 0)),
@@ -122,10 +195,21 @@ fn open_node(config: Config, seed: u64) -> Result<Node, ServerError> {
     let keyspace = Arc::new(keyspace);
     garbage.begin(Arc::clone(&keyspace));
     let run_id = run_id()?;
-    Ok(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id))
+    let node = Arc::new(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id));
+    node.acl.open(&node.config.current()).map_err(ServerError::Users)?;
+    if node.engine.is_shared() {
+        opening::wait(&node, seed);
+    } else {
+        open_libraries(&node).map_err(|stop| failed(stop.to_string()))?;
+    }
+    Ok(node)
 }
 
-fn open_engine(config: &Config, garbage: &Arc<Garbage>) -> tarn_engine::Result<AnyEngine> {
+fn open_engine(
+    config: &Config,
+    garbage: &Arc<Garbage>,
+    progress: &Progress,
+) -> tarn_engine::Result<AnyEngine> {
     let filter = Arc::clone(garbage) as Arc<dyn Filter>;
     if config.engine == EngineKind::Memory {
         let engine = MemoryEngine::new(SPACES);
@@ -139,15 +223,15 @@ fn open_engine(config: &Config, garbage: &Arc<Garbage>) -> tarn_engine::Result<A
     if config.engine == EngineKind::Tikv {
         return open_tikv(config);
     }
-    RocksEngine::open(OpenOptions {
+    let options = OpenOptions {
         dir: config.dir.clone(),
         spaces: SPACES,
         durability: durability(config.appendfsync),
         memory: config.memory().engine,
         filter: Some(filter),
         truncate_damaged_log: config.recover_truncate_log,
-    })
-    .map(AnyEngine::RocksDb)
+    };
+    RocksEngine::open_telling(options, progress).map(AnyEngine::RocksDb)
 }
 
 #[cfg(feature = "tikv")]
@@ -192,6 +276,9 @@ fn follow_config(node: &Arc<Node>) {
         if old.notify_keyspace_events != new.notify_keyspace_events {
             node.pubsub.set_classes(new.notify_keyspace_events);
         }
+        if (old.oom_score_adj, old.oom_score_adj_values) != (new.oom_score_adj, new.oom_score_adj_values) {
+            oom_score::apply(new);
+        }
         if old.loglevel != new.loglevel {
             crate::logging::set_level(new.loglevel);
         }
@@ -213,7 +300,13 @@ struct Threads {
     sweeping: Sender<()>,
 }
 
-fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> Result<Threads, ServerError> {
+fn start(
+    node: &Arc<Node>,
+    listener: Listener,
+    early: Vec<Early>,
+    stop: Sender<()>,
+    seed: u64,
+) -> Result<Threads, ServerError> {
     let config = node.config.current();
     let mut polls = Vec::new();
     let mut boxes = Vec::new();
@@ -222,7 +315,6 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> R
         boxes.push(Arc::new(Mailbox::new(Waker::new(poll.registry(), io_thread::WAKER)?)));
         polls.push(poll);
     }
-    catch_signals(node)?;
     // A second request to stop finds the channel full; one is enough.
     let on_stop = Box::new(move || {
         let _ = stop.try_send(());
@@ -254,7 +346,7 @@ fn start(node: &Arc<Node>, listener: Listener, stop: Sender<()>, seed: u64) -> R
     let (listening_node, listening_boxes) = (Arc::clone(node), Arc::clone(&mailboxes));
     let beginning = Arc::clone(&handshakes);
     let listening = spawn("listener".to_owned(), move || {
-        if let Err(error) = listener.run(&listening_node, &listening_boxes, &beginning) {
+        if let Err(error) = listener.run(&listening_node, &listening_boxes, &beginning, early) {
             fatal::end(&format!("the listener ended: {error}"));
         }
     })?;
@@ -317,20 +409,44 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
-fn catch_signals(node: &Arc<Node>) -> io::Result<()> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
-    let node = Arc::downgrade(node);
-    spawn("signals".to_owned(), move || {
-        for signal in signals.forever() {
-            failpoint::reach("signals");
-            tracing::info!(signal, "received a signal to stop");
-            match node.upgrade() {
-                Some(node) => node.request_stop(Stop::Signal),
-                None => return,
+/// SIGTERM and SIGINT, from the first moment on.
+struct Signals(Arc<SignalState>);
+
+#[derive(Default)]
+struct SignalState {
+    came: AtomicBool,
+    node: OnceLock<Weak<Node>>,
+}
+
+impl Signals {
+    fn catch(stop: Sender<()>) -> io::Result<Signals> {
+        let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+        let state = Arc::new(SignalState::default());
+        let shared = Arc::clone(&state);
+        spawn("signals".to_owned(), move || {
+            for signal in signals.forever() {
+                failpoint::reach("signals");
+                tracing::info!(signal, "received a signal to stop");
+                shared.came.store(true, Ordering::SeqCst);
+                match shared.node.get().map(Weak::upgrade) {
+                    Some(Some(node)) => node.request_stop(Stop::Signal),
+                    Some(None) => return,
+                    // A second one finds the channel full; one is enough.
+                    None => drop(stop.try_send(())),
+                }
             }
+        })?;
+        Ok(Signals(state))
+    }
+
+    /// From now on the node is asked to stop.
+    fn connect(&self, node: &Arc<Node>) {
+        let _ = self.0.node.set(Arc::downgrade(node));
+        // One may have come between the loading and this.
+        if self.0.came.load(Ordering::SeqCst) {
+            node.request_stop(Stop::Signal);
         }
-    })?;
-    Ok(())
+    }
 }
 
 fn wait(node: &Node, stopped: &Receiver<()>) -> Option<Stop> {

@@ -20,9 +20,7 @@ impl IoThread {
             (Some(identity), CertificateUser::CommonName) => {
                 identity.common_name.iter().map(Vec::as_slice).collect()
             }
-            (Some(identity), CertificateUser::Uri) => {
-                identity.uris.iter().map(String::as_bytes).collect()
-            }
+            (Some(identity), CertificateUser::Uri) => identity.uris.iter().map(String::as_bytes).collect(),
             (None, _) | (_, CertificateUser::Off) => Vec::new(),
         };
         if let Some(login) = Login::by_certificate(&self.node.acl, names.iter().copied()) {

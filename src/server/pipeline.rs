@@ -14,7 +14,7 @@ use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::fieldsets;
 use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
-use crate::dispatch::redact;
+use crate::dispatch::monitor;
 use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run, SessionFn};
@@ -695,25 +695,7 @@ impl IoThread {
     }
 
     pub(super) fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {
-        // The calls of a script come behind it.
-        let is_script = matches!(command.spec.run, Run::Script(_));
-        let flags = command.spec.flags;
-        if flags.has(Flags::SKIP_MONITOR) && !is_script || flags.has(Flags::ADMIN) {
-            return;
-        }
-        let client = &connection.session.client;
-        let redacted = redact::redacted(command, words);
-        let words = redacted.as_ref().map_or(words, |redacted| redacted.view());
-        let line = crate::dispatch::monitor::line(
-            self.node.clock.now_us(),
-            connection.session.db,
-            &client.addr,
-            words,
-        );
-        let Some(post) = self.node.post() else { return };
-        for thread in self.node.clients.monitor_threads() {
-            post.feed_monitors(thread, line.clone());
-        }
+        monitor::feed(&self.node, &connection.session.client, connection.session.db, command, words);
     }
 }
 

@@ -59,6 +59,7 @@ impl Program {
 #[derive(Debug, Clone)]
 pub struct Options {
     pub program: Program,
+    config: Option<PathBuf>,
     args: Vec<(String, String)>,
     tls: Option<Arc<Files>>,
     /// Tests that do not care for TLS use it all the same.
@@ -74,7 +75,7 @@ impl Options {
             static FILES: OnceLock<Arc<Files>> = OnceLock::new();
             Arc::clone(FILES.get_or_init(|| Arc::new(Files::new())))
         });
-        Options { program, args: Vec::new(), tls, speaks_tls, open_files: None }
+        Options { program, config: None, args: Vec::new(), tls, speaks_tls, open_files: None }
     }
 
     /// With so many file descriptors, and no right to have more.
@@ -93,6 +94,12 @@ impl Options {
     pub fn over_tls(mut self, files: &Arc<Files>) -> Options {
         self.speaks_tls = true;
         self.with_tls(files)
+    }
+
+    /// A configuration file, whose options the others go over.
+    pub fn config(mut self, file: &Path) -> Options {
+        self.config = Some(file.to_owned());
+        self
     }
 
     /// `--name value`.
@@ -176,7 +183,7 @@ impl Server {
         self.options.program
     }
 
-    fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("the server runs").id()
     }
 
@@ -369,6 +376,7 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
         Program::Redis => Command::new(program("TARN_REDIS_SERVER", "redis-server")),
         _ => Command::new(program("TARN_SERVER", env!("CARGO_BIN_EXE_tarn"))),
     };
+    command.args(&options.config);
     let mut arg = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
     };

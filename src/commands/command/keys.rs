@@ -27,7 +27,7 @@ pub fn get_keys_and_flags(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answe
 fn parse(args: Args<'_>) -> Result<(&'static Registered, tarn_resp::Args<'_>)> {
     let words = args.words().skip(args.words().len() - args.left());
     let invalid = || Error::reply("ERR Invalid command specified");
-    let command = registry().find(words.get(0).unwrap_or(&[])).ok_or_else(invalid)?;
+    let command = registry().called(words.get(0).unwrap_or(&[])).ok_or_else(invalid)?;
     let command = match words.get(1) {
         Some(word) if !command.subcommands.is_empty() => command.subcommand(word).ok_or_else(invalid)?,
         _ => command,

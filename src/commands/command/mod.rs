@@ -71,11 +71,11 @@ fn all(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     if let Some(word) = args.peek() {
         return Err(Error::about("ERR unknown subcommand '", word, "'. Try COMMAND HELP.").into());
     }
-    Ok(Reply::Array(registry().commands().iter().map(describe::describe).collect()).into())
+    Ok(Reply::Array(registry().callable().map(describe::describe).collect()).into())
 }
 
 fn count(_: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    Ok(Reply::Integer(registry().commands().len() as i64).into())
+    Ok(Reply::Integer(registry().callable().count() as i64).into())
 }
 
 fn info(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
@@ -88,7 +88,7 @@ fn info(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 
 fn docs_command(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     let named: Vec<&Registered> = match args.is_empty() {
-        true => registry().commands().iter().collect(),
+        true => registry().callable().collect(),
         false => args.rest().filter_map(|name| registry().named(name)).collect(),
     };
     Ok(docs::docs(named).into())
@@ -96,7 +96,9 @@ fn docs_command(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
 
 fn list(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     let names = |keep: &dyn Fn(&Registered) -> bool| {
-        let kept = registry().all().filter(|command| keep(command));
+        let all =
+            registry().callable().flat_map(|command| std::iter::once(command).chain(&command.subcommands));
+        let kept = all.filter(|command| keep(command));
         Reply::Array(kept.map(|command| Reply::Bulk(command.full_name.as_str().into())).collect())
     };
     if args.is_empty() {

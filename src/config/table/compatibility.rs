@@ -27,24 +27,12 @@ const fn choice(name: &'static str, names: &'static [&'static str], default: &'s
 
 pub const OPTIONS: &[Opt] = &[
     // The process.
-    yes_no("daemonize", "no")
-        .at_start()
-        .only(
-            &["no"],
-            "Tarn stays in the foreground; run it under a service manager or in the background of a shell",
-        )
-        .help("Only `no`: run it under a service manager."),
-    choice("supervised", &["upstart", "systemd", "auto", "no"], "no")
-        .at_start()
-        .only(&["no", "auto"], "Tarn does not signal its readiness to a service manager; use 'no' or 'auto'")
-        .help("Only `no` and `auto`: readiness is not signalled to a service manager."),
     yes_no("syslog-enabled", "no")
         .at_start()
         .only(&["no"], "Tarn does not write to syslog; its log goes to 'logfile' or the standard output")
         .help("Only `no`: the log goes to `logfile` or the standard output."),
-    choice("oom-score-adj", &["no", "yes", "relative", "absolute"], "no")
-        .only(&["no"], "Tarn does not change its OOM score; set it in the service manager")
-        .help("Only `no`."),
+    text("syslog-ident", "redis").at_start(),
+    text("syslog-facility", "local0").at_start(),
     yes_no("set-proc-title", "yes").at_start(),
     text("proc-title-template", "{title} {listen-addr} {server-mode}"),
     yes_no("always-show-logo", "no").at_start(),
@@ -113,8 +101,8 @@ pub const OPTIONS: &[Opt] = &[
         .only(&["0"], "Tarn has no replicas to wait for; use 0")
         .help("Only 0: there are no replicas to wait for."),
     number("min-replicas-max-lag", small_count(), "10").alias(&["min-slaves-max-lag"]),
-    text("masteruser", ""),
-    text("masterauth", "").sensitive(),
+    text("masteruser", "").alias(&["primaryuser"]),
+    text("masterauth", "").alias(&["primaryauth"]).sensitive(),
     number("repl-backlog-size", memory(1), "1mb"),
     number("repl-backlog-ttl", count(), "3600"),
     number("repl-timeout", int(1, i32::MAX as i128), "60"),

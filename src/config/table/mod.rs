@@ -1,6 +1,7 @@
 //! The one table of options. File, flags, CONFIG, defaults and docs/config.md all derive from it.
 
 mod compatibility;
+mod newer;
 mod server;
 mod tls;
 mod unsupported;
@@ -8,7 +9,7 @@ mod unsupported;
 use super::option::{Kind, Opt};
 pub use unsupported::reason_unsupported;
 
-const GROUPS: [&[Opt]; 3] = [server::OPTIONS, tls::OPTIONS, compatibility::OPTIONS];
+const GROUPS: [&[Opt]; 4] = [server::OPTIONS, tls::OPTIONS, compatibility::OPTIONS, newer::OPTIONS];
 
 /// Every option once, in the order of the documentation.
 pub fn options() -> impl Iterator<Item = &'static Opt> {
@@ -30,13 +31,18 @@ pub fn find(name: &[u8]) -> Option<&'static Opt> {
 /// The name most like a misspelt one, if any is near enough to be meant.
 pub fn nearest(name: &[u8]) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    let allowed = (name.len() / 4).clamp(1, 3);
+    let allowed = slips(name.len());
     let scored = names().map(|(known, _)| (distance(&name, known.as_bytes()), known));
     scored.filter(|(distance, _)| *distance <= allowed).min().map(|(_, known)| known)
 }
 
+/// Edits up to which a name of this length may be a misspelt one.
+pub fn slips(length: usize) -> usize {
+    (length / 4).clamp(1, 3)
+}
+
 /// Edits between two names, where swapping two neighbours is one edit.
-fn distance(a: &[u8], b: &[u8]) -> usize {
+pub fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();
     let mut last_a = None;

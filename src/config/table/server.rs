@@ -4,7 +4,7 @@ use super::{at, count, int, memory, small_count};
 use crate::config::appendonly;
 use crate::config::choice::{
     ActiveExpireMode, AppendFsync, Choice, CrossSlot, DumpVersion, EngineKind, EvictionPolicy, Guard,
-    LogLevel, PubsubDefault,
+    LogLevel, OomScoreAdj, PubsubDefault, Supervised,
 };
 use crate::config::limits::{
     MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_RECORDS, MAX_RECORDS_SECS,
@@ -20,11 +20,11 @@ const PERCENT: Kind = int(1, 90);
 const GUARD: Kind = Kind::Choice(Guard::NAMES);
 
 pub const OPTIONS: &[Opt] = &[
-    Opt::new(Network, "port", PORT, "6379").field(at!(port)).at_start().help("TCP port; 0 listens on no TCP port."),
+    Opt::new(Network, "port", PORT, "6379").field(at!(port)).at_start().help("TCP port; 0 listens on no TCP port, which needs a `unixsocket`."),
     Opt::new(Network, "bind", Kind::Words { max: MAX_BIND_ADDRESSES }, "* -::*")
         .field(at!(bind))
         .at_start()
-        .help("Addresses to listen on; one that begins with `-` may be missing on the machine. `*` is every IPv4 address, `::*` every IPv6 address; the default is both. `protected-mode` says who is served there."),
+        .help("Addresses to listen on; one that begins with `-` may be missing on the machine. A name such as `localhost` stands for its IPv4 address. `*` is every IPv4 address, `::*` every IPv6 address; the default is both. `protected-mode` says who is served there."),
     Opt::new(Network, "unixsocket", Kind::Text, "")
         .field(at!(unixsocket))
         .at_start()
@@ -54,10 +54,28 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(worker_threads))
         .at_start()
         .help("Threads for work that may wait for the disk or take long; 0 derives it from the cores."),
+    Opt::new(Network, "daemonize", Kind::Bool, "no")
+        .field(at!(daemonize))
+        .at_start()
+        .help("Goes into the background once it serves; the command ends then, with exit code 1 if the start failed. Not with `supervised`. Without a `logfile` there is no log."),
+    Opt::new(Network, "supervised", Kind::Choice(Supervised::NAMES), "no")
+        .field(at!(supervised))
+        .at_start()
+        .help("`systemd` tells systemd when the server is ready and when it stops (`Type=notify`); `auto` does so where systemd asks for it."),
+    Opt::new(Network, "oom-score-adj", Kind::Choice(OomScoreAdj::NAMES), "no")
+        .field(at!(oom_score_adj))
+        .help("Whether `oom-score-adj-values` tells the kernel how readily to end this process when memory is short: `relative` (or `yes`) to the score it was started with, or `absolute`. A lower score than that needs privileges."),
+    Opt::new(Network, "oom-score-adj-values", Kind::OomScores, "0 200 800")
+        .field(at!(oom_score_adj_values))
+        .help("Scores for `oom-score-adj`. The first counts; the others are Redis's for replicas and child processes, which Tarn does not have."),
     Opt::new(Storage, "dir", Kind::Text, "./")
         .field(at!(dir))
         .at_start()
-        .help("Directory of the data; one server at a time. Relative paths count from where the server was started."),
+        .help("Directory of the data; one server at a time. Relative paths count from where the server was started. It is made if only its last part is missing, unless a database is close by under another name."),
+    Opt::new(Storage, "require-data", Kind::Bool, "no")
+        .field(at!(require_data))
+        .at_start()
+        .help("`yes` refuses to start where `dir` holds no database, instead of making a new one: for a server that has data, so that a wrong path or a file system that is not mounted is noticed."),
     Opt::new(Storage, "engine", Kind::Choice(EngineKind::NAMES), "rocksdb")
         .field(at!(engine))
         .at_start()
@@ -87,13 +105,14 @@ pub const OPTIONS: &[Opt] = &[
         .help("When an acknowledged write is safe from a loss of power: `always` before the reply, `everysec` within about a second, `no` when the operating system sees fit. A crash of the process alone loses nothing in any of them."),
     Opt::new(Storage, "appendonly", Kind::Bool, "yes")
         .field((appendonly::load, appendonly::store))
-        .help("Whether writes are kept: always `yes` with engine rocksdb and `no` with engine memory; the other value is refused."),
+        .help("Whether writes are kept: always `yes` with engine rocksdb and `no` with engine memory. `no` in a file is taken with engine rocksdb too, and the log says that writes are kept all the same; `engine memory` is what forgets them. CONFIG SET refuses the other value."),
     Opt::new(Storage, "recover-truncate-log", Kind::Bool, "no")
         .field(at!(recover_truncate_log))
         .at_start()
         .help("Starts although the log or the marks are damaged or missing, or the sorted data went back in time; sets aside what follows the damage. For one start, after a backup."),
     Opt::new(Storage, "dbfilename", Kind::FileName, "backup")
         .field(at!(dbfilename))
+        .shown_only()
         .protected()
         .help("Kept and shown. SAVE and BGSAVE name their copies by the time, in `backups/` of `dir`."),
     Opt::new(Memory, "maxmemory", memory(0), "0")
@@ -160,9 +179,11 @@ pub const OPTIONS: &[Opt] = &[
         .help("Number of databases that SELECT can choose from."),
     Opt::new(Keyspace, "hz", small_count(), "10")
         .field(at!(hz))
+        .shown_only()
         .help("Kept and shown, 1 to 500; values outside are brought inside. Background work has its own pace here: ten turns a second, more where much is due."),
     Opt::new(Keyspace, "active-expire-effort", int(1, 10), "1")
         .field(at!(active_expire_effort))
+        .shown_only()
         .help("Kept and shown. Expiry takes as many turns as what is due asks for, a few milliseconds each."),
     Opt::new(Keyspace, "active-expire-mode", Kind::Choice(ActiveExpireMode::NAMES), "sort")
         .field(at!(active_expire_mode))
@@ -192,6 +213,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Keyspace, "list-max-listpack-size", int(i32::MIN as i128, i32::MAX as i128), "-2")
         .alias(&["list-max-ziplist-size"])
         .field(at!(list_max_listpack_size))
+        .shown_only()
         .help("Kept for clients that set it: OBJECT ENCODING calls every list a quicklist, as Redis 7.0 does."),
     Opt::new(Keyspace, "hll-sparse-max-bytes", memory(0), "3000")
         .field(at!(hll_sparse_max_bytes))
@@ -238,6 +260,14 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(metrics_password))
         .sensitive()
         .help("Password of `/metrics`, as a bearer token or with any user name in basic authentication; empty for none."),
+    Opt::new(Observability, "console-port", PORT, "0")
+        .field(at!(console_port))
+        .at_start()
+        .help("Port of the web console; 0 is off. It asks for the password, and without one it serves only this machine (protected mode)."),
+    Opt::new(Observability, "console-bind", Kind::Words { max: MAX_BIND_ADDRESSES }, "127.0.0.1 -::1")
+        .field(at!(console_bind))
+        .at_start()
+        .help("Addresses for `console-port`. It speaks plain HTTP: let others reach it through a proxy with TLS only."),
     Opt::new(Observability, "slowlog-log-slower-than", int(-1, i64::MAX as i128), "10000")
         .alias(&["commandlog-execution-slower-than"])
         .field(at!(slowlog_log_slower_than_micros))

@@ -1,18 +1,22 @@
 //! Directives of a redis.conf that are refused with the reason: ignoring them would change what the user asked for.
 
+const NOT_PINNED: &str = "Tarn does not pin its threads; use taskset or the service manager";
+
 /// Names, or beginnings of names that end in `*`.
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("replicaof", "Tarn does not replicate"),
     ("slaveof", "Tarn does not replicate"),
-    ("loadmodule", "Tarn loads no modules"),
-    ("rename-command", "Tarn does not rename commands"),
+    ("loadmodule", "Tarn loads no modules; what is built in is in docs/commands.md"),
     ("bind-source-addr", "Tarn opens no connections of its own"),
-    ("oom-score-adj-values", "Tarn does not change its OOM score; set it in the service manager"),
-    ("server_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),
-    ("bio_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),
-    ("aof_rewrite_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),
-    ("bgsave_cpulist", "Tarn does not pin its threads; use taskset or the service manager"),
-    ("syslog-*", "Tarn does not write to syslog; its log goes to 'logfile' or the standard output"),
+    ("server_cpulist", NOT_PINNED),
+    ("server-cpulist", NOT_PINNED),
+    ("bio_cpulist", NOT_PINNED),
+    ("bio-cpulist", NOT_PINNED),
+    ("aof_rewrite_cpulist", NOT_PINNED),
+    ("aof-rewrite-cpulist", NOT_PINNED),
+    ("bgsave_cpulist", NOT_PINNED),
+    ("bgsave-cpulist", NOT_PINNED),
+    ("rdma-*", "Tarn does not listen on RDMA"),
     ("sentinel", "Tarn has no Sentinel mode"),
 ];
 

@@ -71,9 +71,9 @@ fn a_mistake_names_its_line() {
         ("replicaof a 1", "1\n>>> 'replicaof a 1'", "not supported: Tarn does not replicate"),
         ("include a b", "1\n>>> 'include a b'", "wrong number of arguments"),
         (
-            "daemonize yes",
-            "1\n>>> 'daemonize yes'",
-            "Tarn stays in the foreground; run it under a service manager or in the background of a shell",
+            "syslog-enabled yes",
+            "1\n>>> 'syslog-enabled yes'",
+            "Tarn does not write to syslog; its log goes to 'logfile' or the standard output",
         ),
         ("tls-port 65536", "1\n>>> 'tls-port 65536'", "argument must be between 0 and 65535 inclusive"),
         (
@@ -92,9 +92,9 @@ fn a_mistake_names_its_line() {
 fn appendonly_must_say_what_the_engine_does() {
     assert_eq!(config("appendonly yes").engine, EngineKind::RocksDb);
     assert_eq!(config("appendonly no\nengine memory").engine, EngineKind::Memory);
-    assert!(refused("appendonly no").ends_with(
-        "Checking option 'appendonly'\nengine rocksdb logs every write; leave out 'appendonly no', or use 'engine memory'"
-    ));
+    assert_eq!(load("appendonly yes\nsave 900 1").unwrap().notes, [""; 0]);
+    let notes = load("appendonly no").unwrap().notes;
+    assert!(notes.len() == 1 && notes[0].starts_with("appendonly no: every write is logged"), "{notes:?}");
     assert!(refused("engine memory\nappendonly yes").contains("engine memory keeps nothing over a restart"));
 }
 
@@ -121,8 +121,15 @@ fn memory_parts_must_leave_a_reserve() {
 
 #[test]
 fn options_without_effect_are_listed() {
-    let loaded = load("port 1\nsave 900 1\nrdbcompression yes\nslave-read-only no\ndaemonize no").unwrap();
-    assert_eq!(loaded.without_effect, ["replica-read-only", "save"]);
+    let loaded =
+        load("port 1\nsave 900 1\nrdbcompression yes\nslave-read-only no\nsyslog-enabled no\nhz 10").unwrap();
+    assert_eq!(loaded.without_effect, ["hz", "rdbcompression", "replica-read-only", "save"]);
+    assert_eq!(loaded.notes, [""; 0]);
+    let notes = load("maxmemory-policy volatile-ttl").unwrap().notes;
+    assert!(
+        notes.len() == 1 && notes[0].starts_with("maxmemory-policy volatile-ttl: nothing is evicted"),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -138,6 +145,9 @@ fn files_include_files() {
     assert_eq!(read.config_file, Some(path("main")));
 
     fs::write(path("main"), format!("include {}/none-*\n", dir.path().display())).unwrap();
+    assert!(load_file(&path("main")).is_ok());
+
+    fs::write(path("main"), format!("include {}/none/*.conf\n", dir.path().display())).unwrap();
     assert!(load_file(&path("main")).is_ok());
 
     fs::write(path("a.inc"), "\nport x\n").unwrap();
@@ -178,4 +188,20 @@ fn a_file_has_a_largest_size() {
     let text = |bytes: u64| "#".repeat(bytes as usize);
     assert!(load(&text(MAX_FILE_BYTES)).is_ok());
     assert!(refused(&text(MAX_FILE_BYTES + 1)).ends_with("larger than 1048576 bytes"));
+}
+
+#[test]
+fn some_way_in_is_needed() {
+    assert_eq!(config("port 0\nunixsocket /tmp/s").port, 0);
+    assert!(
+        refused("port 0")
+            .ends_with("Checking option 'port'\nit is 0, and there is neither 'tls-port' nor 'unixsocket': no client could connect")
+    );
+}
+
+#[test]
+fn renamed_commands_are_kept_in_order() {
+    let renamed = config("rename-command GET fetch\nRENAME-COMMAND flushall \"\"").renamed_commands;
+    assert_eq!(renamed, [(b"GET".to_vec(), b"fetch".to_vec()), (b"flushall".to_vec(), Vec::new())]);
+    assert!(refused("rename-command get").ends_with("Bad directive or wrong number of arguments"));
 }

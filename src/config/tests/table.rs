@@ -16,17 +16,8 @@ fn names_are_unique_and_lower_case() {
     for (name, _) in table::names() {
         assert!(seen.insert(name), "{name} twice");
         assert_eq!(name, name.to_ascii_lowercase());
-        assert_eq!(
-            table::reason_unsupported(name.as_bytes()).is_some(),
-            unsupported_but_fixed(name),
-            "{name}"
-        );
+        assert_eq!(table::reason_unsupported(name.as_bytes()), None, "{name}");
     }
-}
-
-/// Their one harmless value is taken although the rest of their family is refused.
-fn unsupported_but_fixed(name: &str) -> bool {
-    matches!(name, "syslog-enabled")
 }
 
 #[test]
@@ -125,6 +116,7 @@ fn every_field_is_set_by_its_own_option() {
             (Kind::Events, _) => "AKE".into(),
             (Kind::Percentiles, _) => "1 2.5".into(),
             (Kind::SavePoints, _) => "3600 1".into(),
+            (Kind::OomScores, _) => "1 2 -3".into(),
         };
         let mut config = Config::default();
         assert_eq!(apply(&mut config, option, other.as_bytes()), Ok(()), "{}", option.name);

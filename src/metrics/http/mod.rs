@@ -56,7 +56,7 @@ pub fn start(node: &Arc<Node>) -> io::Result<Exporter> {
     Ok(exporter)
 }
 
-fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
+pub fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
     let host = match host {
         "*" => "0.0.0.0",
         "::*" => "::",
@@ -103,20 +103,24 @@ impl Exporter {
     /// Lets requests that are being answered end.
     pub fn stop(self) {
         self.stopping.store(true, Ordering::Release);
-        for (mut address, thread) in self.threads {
-            if address.ip().is_unspecified() {
-                let local = if address.is_ipv4() { "127.0.0.1" } else { "::1" };
-                if let Ok(ip) = local.parse() {
-                    address.set_ip(ip);
-                }
-            }
-            // Wakes the thread, which then sees that it is to stop.
-            if TcpStream::connect_timeout(&address, PATIENCE).is_ok() && thread.join().is_err() {
+        for (address, thread) in self.threads {
+            if wake(address) && thread.join().is_err() {
                 tracing::error!("the thread for metrics ended by a panic");
             }
         }
         self.visitors.end(PATIENCE);
     }
+}
+
+/// Has a thread that listens here look whether it is to stop.
+pub fn wake(mut address: SocketAddr) -> bool {
+    if address.ip().is_unspecified() {
+        let local = if address.is_ipv4() { "127.0.0.1" } else { "::1" };
+        if let Ok(ip) = local.parse() {
+            address.set_ip(ip);
+        }
+    }
+    TcpStream::connect_timeout(&address, PATIENCE).is_ok()
 }
 
 fn answer(node: &Arc<Node>, visitor: &Visitor) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! INFO: what the server says about itself, under the names that monitoring software knows.
 
+mod loading;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::node::Node;
 
+pub use loading::Loading;
 pub use sections::key_counts;
 
 /// A section: its name as an argument, its heading, whether it is shown unless asked for.
@@ -86,10 +88,7 @@ pub fn text(node: &Arc<Node>, sections: &Sections) -> Result<String> {
         if sections.0 & 1 << i == 0 || is_about_a_cluster && !node.engine.is_shared() {
             continue;
         }
-        if !text.0.is_empty() {
-            text.0.push_str("\r\n");
-        }
-        text.0.push_str(&format!("# {}\r\n", section.heading));
+        text.heading(section.heading);
         (section.write)(node, &mut text)?;
     }
     Ok(text.0)
@@ -99,6 +98,12 @@ pub fn text(node: &Arc<Node>, sections: &Sections) -> Result<String> {
 struct Text(String);
 
 impl Text {
+    fn heading(&mut self, name: &str) {
+        let gap = if self.0.is_empty() { "" } else { "\r\n" };
+        // Writing into a string does not fail.
+        let _ = write!(self.0, "{gap}# {name}\r\n");
+    }
+
     fn field(&mut self, name: &str, value: impl Display) {
         // Writing into a string does not fail.
         let _ = write!(self.0, "{name}:{value}\r\n");

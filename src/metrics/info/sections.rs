@@ -21,6 +21,7 @@ use crate::metrics::process;
 use crate::node::Node;
 use crate::pubsub::Kind;
 use crate::scripting;
+use crate::supervision;
 
 pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let config = node.config.current();
@@ -38,7 +39,7 @@ pub fn server(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     text.field("arch_bits", usize::BITS);
     text.field("multiplexing_api", "epoll");
     text.field("process_id", std::process::id());
-    text.field("process_supervised", "no");
+    text.field("process_supervised", supervision::name(&config));
     text.field("run_id", &node.run_id);
     text.field("tcp_port", if config.port == 0 { config.tls_port } else { config.port });
     text.field("server_time_usec", node.clock.now_us());

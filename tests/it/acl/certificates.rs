@@ -35,7 +35,10 @@ fn a_certificate_names_the_user() {
     assert_eq!(whoami(&mut connect(&server, &files, &bob)), r#""default""#);
     assert_eq!(whoami(&mut connect(&server, &files, &eve)), r#""default""#);
     let log = admin.call(&["ACL", "LOG"]).to_string();
-    assert!(log.contains(r#""reason" "tls-cert" "context" "toplevel" "object" "" "username" "eve""#), "{log}");
+    assert!(
+        log.contains(r#""reason" "tls-cert" "context" "toplevel" "object" "" "username" "eve""#),
+        "{log}"
+    );
     let stats = admin.call(&["INFO", "stats"]).to_string();
     assert!(stats.contains("acl_access_denied_tls_cert:2"), "{stats}");
     // With URIs it is the first one that names a user.

@@ -47,7 +47,7 @@ fn root() -> &'static Path {
 /// Every text file that belongs to the tree, sorted.
 fn files() -> Vec<File> {
     let mut found = Vec::new();
-    for folder in ["src", "crates", "tests", "docs", "scripts", "fuzz", ".ci"] {
+    for folder in ["src", "crates", "tests", "docs", "scripts", "packaging", "fuzz", ".ci"] {
         collect(&root().join(folder), &mut found);
     }
     for entry in std::fs::read_dir(root()).unwrap() {

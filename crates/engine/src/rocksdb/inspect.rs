@@ -109,7 +109,9 @@ impl Inspection {
                 MarksFile::new(Arc::new(Untouched), dir, left.unwrap_or(Marks::without_log(applied.lsn)));
             let replay = |start_anyway, sink: &mut FromLog| {
                 let dir = &log_dir;
-                Replay { files: &Untouched, dir, applied, left, marks: &marks, start_anyway }.run(sink)
+                let progress = &super::open::Progress::default();
+                Replay { files: &Untouched, dir, applied, left, marks: &marks, start_anyway, progress }
+                    .run(sink)
             };
             if let Err(error) = replay(false, &mut rows) {
                 findings.push(Finding::of(error, &log_dir));

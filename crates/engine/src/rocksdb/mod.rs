@@ -47,6 +47,7 @@ use self::groups::{Effort, Loader};
 use self::hash::Hasher;
 pub use self::inspect::{Finding, Inspection, Met};
 use self::log::{Log, PENDING_LIMIT_BYTES};
+pub use self::open::{Progress, holds_database};
 use self::shard::Shards;
 pub use self::snapshot::RocksSnapshot;
 use self::store::Store;
@@ -130,7 +131,12 @@ struct Inner {
 
 impl RocksEngine {
     pub fn open(options: OpenOptions) -> Result<RocksEngine> {
-        open::open(options, Arc::new(files::OsFiles), Steps::default())
+        RocksEngine::open_telling(options, &Progress::default())
+    }
+
+    /// As [`RocksEngine::open`]; tells meanwhile how far it is.
+    pub fn open_telling(options: OpenOptions, progress: &Progress) -> Result<RocksEngine> {
+        open::open_telling(options, Arc::new(files::OsFiles), Steps::default(), progress)
     }
 }
 

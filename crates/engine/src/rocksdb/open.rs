@@ -16,7 +16,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -69,7 +69,46 @@ fn creating_file(dir: &Path) -> PathBuf {
     dir.join("CREATING")
 }
 
+/// How far the opening of a database is, for whoever waits for it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    total_bytes: AtomicU64,
+    read_bytes: AtomicU64,
+}
+
+impl Progress {
+    /// Bytes of the log that have been read, and all of them; (0, 0) before they are known.
+    pub fn log_bytes(&self) -> (u64, u64) {
+        let total = self.total_bytes.load(Ordering::Relaxed);
+        (self.read_bytes.load(Ordering::Relaxed).min(total), total)
+    }
+
+    pub(super) fn begin(&self, total_bytes: u64) {
+        self.total_bytes.store(total_bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn add(&self, bytes: u64) {
+        self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Whether a database is in this directory, whole or not.
+pub fn holds_database(dir: &Path) -> bool {
+    let has_parts = log_dir(dir).is_dir() || sorted_dir(dir).is_dir();
+    format_file(dir).exists() || (has_parts && !creating_file(dir).exists())
+}
+
+#[cfg(test)]
 pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result<RocksEngine> {
+    open_telling(options, files, steps, &Progress::default())
+}
+
+pub fn open_telling(
+    options: OpenOptions,
+    files: Arc<dyn Files>,
+    steps: Steps,
+    progress: &Progress,
+) -> Result<RocksEngine> {
     let dir = options.dir.clone();
     create_dir(&*files, &dir)?;
     let lock = lock(&dir)?;
@@ -124,7 +163,9 @@ pub fn open(options: OpenOptions, files: Arc<dyn Files>, steps: Steps) -> Result
         bytes: 0,
     };
     let log_dir = log_dir(&dir);
-    let replay = Replay { files: &*files, dir: &log_dir, applied, left, marks: &marks, start_anyway: anyway };
+    let start_anyway = anyway;
+    let replay =
+        Replay { files: &*files, dir: &log_dir, applied, left, marks: &marks, start_anyway, progress };
     let replayed = replay.run(&mut recovery)?;
     let Recovery { segments, bytes, queue, queued_bytes, last_number, .. } = recovery;
     let done_number = last_number - queue.len() as u64;

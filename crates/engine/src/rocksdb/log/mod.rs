@@ -605,6 +605,7 @@ mod tests {
     use super::replay::{End, Replay, Replayed, Sink};
     use super::*;
     use crate::rocksdb::files::OsFiles;
+    use crate::rocksdb::open::Progress;
 
     #[derive(Default)]
     struct Seen {
@@ -631,7 +632,8 @@ mod tests {
     fn replay(dir: &Path, applied: End, seen: &mut Seen) -> Result<Replayed> {
         let left = Some(Marks::read(&OsFiles, dir)?);
         let marks = marks(dir);
-        Replay { files: &OsFiles, dir, applied, left, marks: &marks, start_anyway: false }.run(seen)
+        let progress = &Progress::default();
+        Replay { files: &OsFiles, dir, applied, left, marks: &marks, start_anyway: false, progress }.run(seen)
     }
 
     fn log(dir: &Path) -> Log {

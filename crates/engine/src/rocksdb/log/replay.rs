@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::super::field::u64_at;
 use super::super::files::{Files, io_error};
+use super::super::open::Progress;
 use super::marks::{Marks, MarksFile};
 use super::record::{self, RECORD_HEADER, RecordHeader, Row, SEGMENT_HEADER};
 use super::segment::{self, Segment};
@@ -58,6 +59,7 @@ pub struct Replay<'r> {
     pub marks: &'r MarksFile,
     /// Damage is cut off, not refused.
     pub start_anyway: bool,
+    pub progress: &'r Progress,
 }
 
 struct Found {
@@ -98,6 +100,7 @@ impl Replay<'_> {
     pub fn run(&self, sink: &mut dyn Sink) -> Result<Replayed> {
         let mut position = self.applied.position;
         let found = self.find_segments()?;
+        self.progress.begin(found.iter().map(|file| file.len).sum());
         let last = found.iter().map(|file| file.sequence).max().unwrap_or(0);
         let next_sequence = last.max(self.left.map_or(0, |left| left.last)) + 1;
         let mut expected = self.applied.lsn + 1;
@@ -214,8 +217,10 @@ impl Replay<'_> {
             Header::Whole(_) => {}
         }
         let mut records = Records::open(self.files, file)?;
+        let mut counted = 0;
         loop {
             let offset = records.offset;
+            self.progress.add(offset.saturating_sub(std::mem::replace(&mut counted, offset)));
             let header = match records.next(&file.path)? {
                 Next::End => return Ok(None),
                 Next::Bad(kind, reason) => return Ok(Some((offset, kind, reason))),
