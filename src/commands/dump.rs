@@ -1,7 +1,7 @@
 //! DUMP and RESTORE: values as payloads that Redis reads and writes.
 
 use crate::dispatch::args::Args;
-use crate::dispatch::spec::{Arity, Flags, KeyFlags, Keys, Spec, WriteFn, read, write};
+use crate::dispatch::spec::{Arity, Flags, Group, KeyFlags, Keys, Spec, WriteFn, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Event, ReadCx, WriteCx, entry};
 use crate::number;
@@ -23,6 +23,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Makes a key of a value that DUMP has serialized, here or in Redis."),
     restores("restore-asking", restore)
         .flags(Flags::ASKING)
+        .group(Group::Server)
         .since("3.0.0")
         .internal()
         .summary("As RESTORE: what Redis Cluster sends when it moves keys."),

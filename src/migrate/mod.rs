@@ -78,7 +78,7 @@ pub fn run(node: &Arc<Node>, order: &Order) -> Result<Reply> {
     if keys.is_empty() {
         return Ok(Reply::Simple("NOKEY"));
     }
-    let mut target = Target::connect(&order.host, order.port, order.timeout)?;
+    let mut target = Target::connect(node, &order.host, order.port, order.timeout)?;
     if !order.auth.is_empty() {
         let words = std::iter::once(&b"AUTH"[..]).chain(order.auth.iter().map(|word| &**word));
         target.send(words)?;
@@ -103,7 +103,7 @@ pub fn run(node: &Arc<Node>, order: &Order) -> Result<Reply> {
 /// Moves the first keys of these; how many that were.
 fn move_batch(
     executor: &mut Executor,
-    target: &mut Target,
+    target: &mut Target<'_>,
     order: &Order,
     watched: &[(&[u8], Arc<Watch>)],
     troubles: &mut Troubles,

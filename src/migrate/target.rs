@@ -5,19 +5,26 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::node::Node;
 
 /// Longest line of an answer that is read; Redis cuts them off here, too.
 const MAX_LINE_LEN: usize = 1024;
 /// Bytes that must be taken within the time of one step.
 const CHUNK_LEN: usize = 64 * 1024;
 
+/// Longest wait for a connection, and for bytes before the time is looked at again: so long the end of the process may be delayed.
+const MAX_CONNECT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_millis(50);
+
 const CONNECTING: &str = "IOERR error or timeout connecting to the client";
 const WRITING: &str = "IOERR error or timeout writing to target instance";
 const READING: &str = "IOERR error or timeout reading to target instance";
 
-pub struct Target {
+pub struct Target<'n> {
     stream: BufReader<TcpStream>,
     timeout: Duration,
+    /// Whose end is not kept waiting.
+    node: &'n Node,
 }
 
 /// Appends a command.
@@ -31,27 +38,23 @@ pub fn encode<'w>(out: &mut Vec<u8>, words: impl IntoIterator<Item = &'w [u8]>) 
     }
 }
 
-impl Target {
-    pub fn connect(host: &[u8], port: u16, timeout: Duration) -> Result<Target, Error> {
+impl<'n> Target<'n> {
+    pub fn connect(node: &'n Node, host: &[u8], port: u16, timeout: Duration) -> Result<Target<'n>, Error> {
+        if node.stopping().is_some() {
+            return Err(Error::reply(CONNECTING));
+        }
         let host = std::str::from_utf8(host).map_err(|_| Error::reply(CONNECTING))?;
         let addresses = (host, port).to_socket_addrs().map_err(|_| Error::reply(CONNECTING))?;
         let mut failed = CONNECTING;
         for address in addresses {
-            match Target::connect_to(&address, timeout) {
-                Ok(stream) => return Ok(Target { stream: BufReader::new(stream), timeout }),
+            match connect_to(&address, timeout.min(MAX_CONNECT)) {
+                Ok(stream) => return Ok(Target { stream: BufReader::new(stream), timeout, node }),
                 // Redis hears of it when it begins to write.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => failed = WRITING,
                 Err(_) => failed = CONNECTING,
             }
         }
         Err(Error::reply(failed))
-    }
-
-    fn connect_to(address: &SocketAddr, timeout: Duration) -> std::io::Result<TcpStream> {
-        let stream = TcpStream::connect_timeout(address, timeout)?;
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(timeout))?;
-        Ok(stream)
     }
 
     pub fn send<'w>(&mut self, words: impl IntoIterator<Item = &'w [u8]>) -> Result<(), Error> {
@@ -61,9 +64,14 @@ impl Target {
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let stream = self.stream.get_mut();
-        let mut chunks = bytes.chunks(CHUNK_LEN);
-        chunks.try_for_each(|chunk| stream.write_all(chunk)).map_err(|_| Error::reply(WRITING))
+        for mut left in bytes.chunks(CHUNK_LEN) {
+            let until = Instant::now() + self.timeout;
+            while !left.is_empty() {
+                let written = self.step(until, |stream| stream.get_mut().write(left));
+                left = written.and_then(|count| left.get(count..)).ok_or(Error::reply(WRITING))?;
+            }
+        }
+        Ok(())
     }
 
     /// The next answer: that it was done, or the words of a refusal.
@@ -79,10 +87,8 @@ impl Target {
         let until = Instant::now() + self.timeout;
         let mut line = Vec::new();
         while line.len() < MAX_LINE_LEN {
-            let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-            self.stream.get_ref().set_read_timeout(Some(left)).ok()?;
             let mut byte = [0];
-            self.stream.read_exact(&mut byte).ok()?;
+            self.step(until, |stream| stream.read(&mut byte))?;
             match byte {
                 [b'\n'] => break,
                 [b'\r'] => {}
@@ -91,4 +97,36 @@ impl Target {
         }
         Some(line)
     }
+
+    /// Reads or writes something. None where the time is over, the other side has gone or the process ends.
+    fn step(
+        &mut self,
+        until: Instant,
+        mut act: impl FnMut(&mut BufReader<TcpStream>) -> std::io::Result<usize>,
+    ) -> Option<usize> {
+        loop {
+            match act(&mut self.stream) {
+                Ok(0) => return None,
+                Ok(count) => return Some(count),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                    ) => {}
+                Err(_) => return None,
+            }
+            if Instant::now() >= until || self.node.stopping().is_some() {
+                return None;
+            }
+        }
+    }
+}
+
+fn connect_to(address: &SocketAddr, timeout: Duration) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(address, timeout)?;
+    stream.set_nodelay(true)?;
+    let wait = timeout.min(MAX_WAIT);
+    stream.set_read_timeout(Some(wait))?;
+    stream.set_write_timeout(Some(wait))?;
+    Ok(stream)
 }

@@ -36,6 +36,9 @@ const WITH_PENDING_OF_NOBODY: (u8, u16) = (27, 14);
 /// Redis begins another listpack above these sizes.
 const NODE_BYTES: usize = 4096;
 const NODE_ENTRIES: usize = 100;
+/// Fields that entries have in common stand in a listpack once. So many times as long as it is may the entries be together: a node of
+/// Redis is nowhere near, and nobody makes much of little.
+const MAX_GROWTH: usize = 256;
 /// What Redis remembers of producers where nobody has said otherwise: for so many seconds, so many messages of each.
 const PRODUCER_LIMITS: [u64; 2] = [100, 100];
 
@@ -138,7 +141,7 @@ fn each_entry<E: From<Bad>>(
         return Err(Bad.into());
     }
     let mut strings = Strings::default();
-    let (mut seen_live, mut seen_deleted) = (0, 0);
+    let (mut seen_live, mut seen_deleted, mut bytes) = (0, 0, 0);
     while let Some(flags) = items.next()? {
         let flags = flags.number().filter(|flags| flags & !(DELETED | SAME_FIELDS) == 0).ok_or(Bad)?;
         let (later_ms, later_seq) = (items.number()?, items.number()?);
@@ -163,7 +166,9 @@ fn each_entry<E: From<Bad>>(
                 used += 2;
             }
         }
-        if items.number()? != used || strings.is_empty() {
+        bytes += strings.bytes();
+        let fits = bytes <= blob.len().saturating_mul(MAX_GROWTH);
+        if items.number()? != used || strings.is_empty() || !fits {
             return Err(Bad.into());
         }
         if flags & DELETED != 0 {

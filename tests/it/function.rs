@@ -150,7 +150,10 @@ fn libraries_are_replaced_listed_and_deleted() {
         "+OK | \"lib\" | [\"running_script\" nil \"engines\" [\"LUA\" [\"libraries_count\" :1 \"functions_count\" :1]]]",
         "+OK | \"lib\" | {\"running_script\" nil \"engines\" {\"LUA\" {\"libraries_count\" :1 \"functions_count\" :1}}}",
     );
-    tarn_only("FUNCTION DUMP | FUNCTION HELP", "-ERR unknown subcommand 'DUMP'. Try FUNCTION HELP. | ...");
+    tarn_only(
+        "FUNCTION NOSUCH | FUNCTION HELP",
+        "-ERR unknown subcommand 'NOSUCH'. Try FUNCTION HELP. | ...",
+    );
 }
 
 #[test]
@@ -214,7 +217,7 @@ fn libraries_are_dumped_and_restored() {
         "FUNCTION RESTORE x | FUNCTION RESTORE \"\" | FUNCTION RESTORE {a} foo | FUNCTION RESTORE {a} flush x | FUNCTION RESTORE | FUNCTION DUMP x",
         &format!(
             "{wrong} | {wrong} | -ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE. | \
-            -ERR unknown subcommand or wrong number of arguments for 'restore'. Try FUNCTION HELP. | \
+            -ERR unknown subcommand or wrong number of arguments for 'RESTORE'. Try FUNCTION HELP. | \
             -ERR wrong number of arguments for 'function|restore' command | -ERR wrong number of arguments for 'function|dump' command"
         ),
     );

@@ -48,7 +48,7 @@ fn words_that_do_not_fit() {
 fn it_runs_alone() {
     tarn_only(
         "SET k v | MULTI | MIGRATE 127.0.0.1 1 k 0 0 | GET k | EXEC | EVAL \"return redis.call('migrate','127.0.0.1',1,'k',0,0)\" 0",
-        "+OK | +OK | +QUEUED | +QUEUED | [-ERR Command not allowed inside a transaction \"v\"] | \
+        "+OK | +OK | +QUEUED | +QUEUED | [-\"ERR Command not allowed inside a transaction\" \"v\"] | \
          -ERR This Redis command is not allowed from script ...",
     );
 }
@@ -249,6 +249,21 @@ fn a_target_that_does_not_answer() {
     let unused = free_port();
     assert_eq!(migrate(&mut conn, unused, "k 0 1000"), "-IOERR error or timeout writing to target instance");
     assert_eq!(migrate(&mut conn, unused, "k 0 1000 KEYS k").split(' ').next(), Some("-ERR"));
+}
+
+/// A target that is silent does not keep the process from ending.
+#[test]
+fn the_end_of_the_process_is_not_kept_waiting() {
+    let mut tarn = Server::start(Options::new(Program::Rocksdb));
+    let (listener, port) = listen();
+    let mut conn = tarn.conn();
+    call(&mut conn, "SET k v");
+    conn.send_raw(&encode(&["MIGRATE", "127.0.0.1", &port.to_string(), "k", "0", "6000000"]));
+    let mut fake = Fake::accept(&listener);
+    fake.up_to_restore();
+    assert!(tarn.stop().success());
+    tarn.restart();
+    assert_eq!(call(&mut tarn.conn(), "GET k"), "\"v\"");
 }
 
 /// What waits for another server keeps no worker, and nobody else.

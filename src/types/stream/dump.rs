@@ -39,7 +39,7 @@ fn dump(cx: &mut ReadCx<'_>, found: &Entry<'_>, out: &mut Writer) -> Result<()> 
         groups: Vec::new(),
     };
     for (name, state) in &groups {
-        tail.groups.push(read_group(cx, &stream, stream.open_group(name, *state), name)?);
+        tail.groups.push(read_group(cx, stream.open_group(name, *state), name)?);
     }
     let mut entries = rdb::Entries::begin(out, &tail);
     if let Some(walk) = stream.walk(Ids { first: Id::MIN, last: Id::MAX }, Direction::Forward) {
@@ -53,13 +53,7 @@ fn dump(cx: &mut ReadCx<'_>, found: &Entry<'_>, out: &mut Writer) -> Result<()> 
     room(&cx.env, out.len())
 }
 
-fn read_group(
-    cx: &mut ReadCx<'_>,
-    stream: &Stream<'_>,
-    mut group: Group<'_>,
-    name: &[u8],
-) -> Result<rdb::Group> {
-    let _ = stream;
+fn read_group(cx: &mut ReadCx<'_>, mut group: Group<'_>, name: &[u8]) -> Result<rdb::Group> {
     let mut found = rdb::Group {
         name: name.to_vec(),
         last: pair(group.state.last),
@@ -90,8 +84,12 @@ fn read_group(
     Ok(found)
 }
 
-fn check(_: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
-    let tail = payload.stream(&mut |_, _| Ok::<_, crate::rdb::Bad>(()))?;
+fn check(env: &Env<'_>, payload: &Payload<'_>) -> Result<u64> {
+    let mut bytes = 0;
+    let tail = payload.stream(&mut |_, strings| {
+        bytes += strings.bytes();
+        env.move_if_heavy(bytes, Env::IO_THREAD_MAX_BYTES)
+    })?;
     let pending = tail.groups.iter().map(|group| group.pending.len() as u64 * 3);
     Ok(pending.fold(tail.len, u64::saturating_add))
 }
