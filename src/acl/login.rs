@@ -26,6 +26,13 @@ impl Login {
         Login::of(user, authenticated, seen)
     }
 
+    /// Of a client whose certificate names a user that can be logged in as.
+    pub fn by_certificate<'n>(acl: &Acl, names: impl IntoIterator<Item = &'n [u8]>) -> Option<Login> {
+        let (users, seen) = acl.users();
+        let user = names.into_iter().filter_map(|name| users.get(name)).find(|user| user.enabled)?;
+        Some(Login::of(Arc::clone(user), true, seen))
+    }
+
     /// After AUTH.
     pub fn of(user: Arc<User>, authenticated: bool, seen: u64) -> Login {
         let mut login = Login { user, authenticated, seen, free_at: 0 };

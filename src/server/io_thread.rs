@@ -177,7 +177,11 @@ impl IoThread {
         match message {
             Message::Connected(transport, client) => {
                 self.pipeline.executor.counters.connections.add(1);
-                let session = Session::new(client, Login::at_connect(&self.node.acl));
+                let named = client.certificate.as_ref().and_then(|certificate| {
+                    Login::by_certificate(&self.node.acl, certificate.names(self.config.tls_auth_clients_user))
+                });
+                let login = named.unwrap_or_else(|| Login::at_connect(&self.node.acl));
+                let session = Session::new(client, login);
                 self.adopt(Box::new(Connection::new(transport, session)));
             }
             Message::HandedOn(connection) => {
