@@ -3,6 +3,8 @@
 use rustls::pki_types::CertificateDer;
 use webpki::EndEntityCert;
 
+use crate::config::CertificateUser;
+
 /// Names of a client that showed a certificate that was good.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
@@ -19,6 +21,15 @@ impl Identity {
         Identity {
             common_name: common_name(parsed.subject()).map(<[u8]>::to_vec),
             uris: parsed.valid_uri_names().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Names of users that it may be.
+    pub fn names(&self, which: CertificateUser) -> Vec<&[u8]> {
+        match which {
+            CertificateUser::CommonName => self.common_name.iter().map(Vec::as_slice).collect(),
+            CertificateUser::Uri => self.uris.iter().map(String::as_bytes).collect(),
+            CertificateUser::Off => Vec::new(),
         }
     }
 }
@@ -94,6 +105,9 @@ mod tests {
             let identity = Identity::of(&certificate(&shown, &["spiffe://a/b", "urn:x"]));
             assert_eq!(identity.common_name.as_deref(), Some(name.as_bytes()));
             assert_eq!(identity.uris, ["spiffe://a/b", "urn:x"]);
+            assert_eq!(identity.names(CertificateUser::CommonName), [name.as_bytes()]);
+            assert_eq!(identity.names(CertificateUser::Uri), [&b"spiffe://a/b"[..], b"urn:x"]);
+            assert!(identity.names(CertificateUser::Off).is_empty());
         }
         let nobody = Identity::of(&certificate(&[(DnType::OrganizationName, "bob")], &[]));
         assert_eq!(nobody, Identity::default());

@@ -142,6 +142,37 @@ fn clients_show_a_certificate_where_they_must() {
 }
 
 #[test]
+fn a_certificate_names_its_user() {
+    let files = files();
+    let server = start(&files, &[("tls-auth-clients-user", "CN"), ("tls-auth-clients", "optional")]);
+    let mut admin = server.conn();
+    let whoami = || connect(&server, &files).call(&["ACL", "WHOAMI"]);
+    assert_eq!(whoami(), Value::bulk("default"));
+    admin.call(&["ACL", "SETUSER", "client", "on", ">secret", "+@all", "~*"]);
+    assert_eq!(whoami(), Value::bulk("client"));
+    admin.call(&["ACL", "SETUSER", "client", "off"]);
+    assert_eq!(whoami(), Value::bulk("default"));
+    admin.call(&["CONFIG", "SET", "requirepass", "secret"]);
+    assert!(whoami().is_error(), "the default user has a password now");
+    admin.call(&["ACL", "SETUSER", "client", "on", "-@all", "+acl|whoami"]);
+    assert_eq!(whoami(), Value::bulk("client"));
+    let mut conn = connect(&server, &files);
+    assert_eq!(
+        conn.call(&["GET", "k"]),
+        Value::Error(b"NOPERM User client has no permissions to run the 'get' command".to_vec())
+    );
+    let mut without = Conn::connect_tls(server.tls_port(), &files.authority.client(None)).unwrap();
+    assert!(without.call(&["ACL", "WHOAMI"]).is_error());
+    // The names of the other kind.
+    assert_eq!(admin.call(&["CONFIG", "SET", "tls-auth-clients-user", "URI"]), Value::ok());
+    assert!(whoami().is_error());
+    admin.call(&["ACL", "SETUSER", "urn:tarn:client", "on", "+@all"]);
+    assert_eq!(whoami(), Value::bulk("urn:tarn:client"));
+    assert_eq!(admin.call(&["CONFIG", "SET", "tls-auth-clients-user", "off"]), Value::ok());
+    assert!(whoami().is_error());
+}
+
+#[test]
 fn certificates_are_exchanged_as_a_whole_or_not_at_all() {
     let files = files();
     let server = start(&files, &[]);
