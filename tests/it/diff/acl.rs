@@ -170,6 +170,11 @@ const CALLS: &[&str] = &[
     "TOUCH K K",
     "OBJECT ENCODING K",
     "OBJECT FREQ K",
+    "DUMP K",
+    "RESTORE K 0 W",
+    "MIGRATE W 1 K 0 1",
+    "MIGRATE W 1  0 1 KEYS K K",
+    "MIGRATE W 1  0 1 COPY AUTH keys KEYS K",
     "MEMORY USAGE K",
     "WATCH K K",
     "UNWATCH",
@@ -477,6 +482,10 @@ fn random_rules_allow_what_redis_allows() {
         for _ in 0..CALLS_PER_USER {
             let mut dry = own(&["ACL", "DRYRUN", "u"]);
             dry.extend(call(&mut rng));
+            // Valkey looks at the last of several keys that a result goes to only.
+            if version.databases && ["STORE", "STOREDIST"].iter().all(|option| dry.iter().any(|word| word == option)) {
+                continue;
+            }
             both(&dry, &history, &settled);
         }
     }
