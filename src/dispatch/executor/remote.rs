@@ -36,7 +36,7 @@ impl Executor {
         if reads && !unit.caller.tracks && matches!(unit.watching, Watching::No) {
             let mut behind = Behind::default();
             let ran = self.read_remote(unit, replies, &mut behind);
-            return self.conclude(ran, replies, behind, Allowed::ON_WORKER);
+            return self.conclude(unit, ran, replies, behind, Allowed::ON_WORKER);
         }
         let outcome = self.attempt(unit, unit.single(), Allowed::ON_WORKER, replies);
         self.refuse_moved(unit, outcome, replies)
