@@ -152,14 +152,14 @@ impl Registry {
         self.commands.iter().filter(move |command| !is_gone(command))
     }
 
-    /// A command by what clients call it, a subcommand by `container|name`.
+    /// A command by its name in the tables, a subcommand by `container|name`: rules about commands outlive other names.
     pub fn named(&self, name: &[u8]) -> Option<&Registered> {
-        let mut parts = name.splitn(2, |byte| *byte == b'|');
-        let command = self.called(parts.next()?)?;
-        match parts.next() {
-            None => Some(command),
-            Some(word) => command.subcommand(word),
-        }
+        part_of(name, |command| self.find(command))
+    }
+
+    /// As [`Registry::named`], by what clients call it.
+    pub fn named_as_called(&self, name: &[u8]) -> Option<&Registered> {
+        part_of(name, |command| self.called(command))
     }
 
     /// The command or the subcommand that these words call, however many there are. A container alone is a command, too.
@@ -183,6 +183,15 @@ impl Registry {
     /// Commands and their subcommands.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.commands.iter().flat_map(|c| std::iter::once(c).chain(c.subcommands.iter()))
+    }
+}
+
+fn part_of<'r>(name: &[u8], find: impl Fn(&[u8]) -> Option<&'r Registered>) -> Option<&'r Registered> {
+    let mut parts = name.splitn(2, |byte| *byte == b'|');
+    let command = find(parts.next()?)?;
+    match parts.next() {
+        None => Some(command),
+        Some(word) => command.subcommand(word),
     }
 }
 
@@ -299,10 +308,9 @@ mod tests {
             (None, None, None, None)
         );
         assert_eq!((called(&long), called("del")), (Some("config"), Some("del")));
-        assert_eq!(
-            registry.named(format!("{long}|get").as_bytes()).map(|c| c.full_name.as_str()),
-            Some("config|get")
-        );
+        let found = registry.named_as_called(format!("{long}|get").as_bytes());
+        assert_eq!(found.map(|command| command.full_name.as_str()), Some("config|get"));
+        assert_eq!(registry.named(b"config|get").map(|command| command.full_name.as_str()), Some("config|get"));
         assert_eq!(registry.find(b"flushall").map(|command| command.spec.name), Some("flushall"));
         assert_eq!(registry.callable().count(), registry.commands().len() - 1);
     }

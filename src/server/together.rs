@@ -42,6 +42,7 @@ impl IoThread {
             let spec = call.command.spec;
             matches!(spec.run_of(call.words), Run::Read(_) | Run::Write(_))
                 && !spec.flags.has(Flags::BLOCKING)
+                && !spec.takes_fieldset
                 && gate::admit(call, login, node, config).is_ok()
                 && (login.is_free(&node.acl) || gate::permit_patterns(call, login.user(), node).is_ok())
         };
@@ -86,7 +87,13 @@ pub(super) fn run(
             limits,
         };
         let mut begin = out.len();
-        let outcome = executor.run(&unit, On::Worker(Why::Cold), out);
+        let outcome = loop {
+            match executor.run(&unit, On::Worker(Why::Cold), out) {
+                // Replies of those before it are there already, so that it waits here.
+                Outcome::Move(_) => executor.wait_for_wanted(),
+                outcome => break outcome,
+            }
+        };
         wrote |= matches!(outcome, Outcome::Replied { wrote: true });
         // A unit may end before a call that is much work.
         let ran = executor.steps.len().clamp(1, together.len());

@@ -82,14 +82,14 @@ fn info(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     if args.is_empty() {
         return all(cx, args);
     }
-    let infos = args.rest().map(|name| registry().named(name).map_or(Reply::Nil, describe::describe));
+    let infos = args.rest().map(|name| registry().named_as_called(name).map_or(Reply::Nil, describe::describe));
     Ok(Reply::Array(infos.collect()).into())
 }
 
 fn docs_command(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     let named: Vec<&Registered> = match args.is_empty() {
         true => registry().callable().collect(),
-        false => args.rest().filter_map(|name| registry().named(name)).collect(),
+        false => args.rest().filter_map(|name| registry().named_as_called(name)).collect(),
     };
     Ok(docs::docs(named).into())
 }

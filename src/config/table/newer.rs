@@ -42,11 +42,6 @@ pub const OPTIONS: &[Opt] = &[
         .at_start()
         .only(&[""], "Tarn does not change the group of its socket; put it into a directory of that group")
         .help("Only empty: put the socket into a directory of that group."),
-    // Logs of commands beside the slow ones.
-    number("commandlog-request-larger-than", int(-1, i64::MAX as i128), "1048576"),
-    number("commandlog-large-request-max-len", count(), "128"),
-    number("commandlog-reply-larger-than", int(-1, i64::MAX as i128), "1048576"),
-    number("commandlog-large-reply-max-len", count(), "128"),
     // Encodings of Redis's memory.
     number("set-max-listpack-entries", count(), "128"),
     number("set-max-listpack-value", memory(0), "64"),

@@ -397,7 +397,7 @@ async function big() {
   const stop = h("button", { type: "button" }, "Stop");
   const mine = visit;
   page.replaceChildren(h("h1", {}, "Big keys"),
-    h("p.faint", {}, "Walks the keys of this database, and keeps the largest. Which keys are hot is not recorded by the server."),
+    h("p.faint", {}, "Walks the keys of this database, and keeps the largest. Which keys are hot, HOTKEYS tells on the command line."),
     h("div.row", {}, stop), h("section.card", {}, state, into));
   let cursor = "0", seen = 0, going = true, largest = [];
   stop.onclick = () => { going = false; };
