@@ -310,7 +310,10 @@ mod tests {
         assert_eq!((called(&long), called("del")), (Some("config"), Some("del")));
         let found = registry.named_as_called(format!("{long}|get").as_bytes());
         assert_eq!(found.map(|command| command.full_name.as_str()), Some("config|get"));
-        assert_eq!(registry.named(b"config|get").map(|command| command.full_name.as_str()), Some("config|get"));
+        assert_eq!(
+            registry.named(b"config|get").map(|command| command.full_name.as_str()),
+            Some("config|get")
+        );
         assert_eq!(registry.find(b"flushall").map(|command| command.spec.name), Some("flushall"));
         assert_eq!(registry.callable().count(), registry.commands().len() - 1);
     }

@@ -82,7 +82,8 @@ fn info(cx: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     if args.is_empty() {
         return all(cx, args);
     }
-    let infos = args.rest().map(|name| registry().named_as_called(name).map_or(Reply::Nil, describe::describe));
+    let infos =
+        args.rest().map(|name| registry().named_as_called(name).map_or(Reply::Nil, describe::describe));
     Ok(Reply::Array(infos.collect()).into())
 }
 

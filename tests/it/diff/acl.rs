@@ -483,7 +483,9 @@ fn random_rules_allow_what_redis_allows() {
             let mut dry = own(&["ACL", "DRYRUN", "u"]);
             dry.extend(call(&mut rng));
             // Valkey looks at the last of several keys that a result goes to only.
-            if version.databases && ["STORE", "STOREDIST"].iter().all(|option| dry.iter().any(|word| word == option)) {
+            if version.databases
+                && ["STORE", "STOREDIST"].iter().all(|option| dry.iter().any(|word| word == option))
+            {
                 continue;
             }
             both(&dry, &history, &settled);
