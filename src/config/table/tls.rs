@@ -27,7 +27,7 @@ pub const OPTIONS: &[Opt] = &[
         .help("Whether clients must show a certificate that one of these authorities has signed: `yes`, `no`, or `optional` (one that is shown must be good)."),
     Opt::new(Tls, "tls-auth-clients-user", Kind::Choice(CertificateUser::NAMES), "off")
         .field(at!(tls_auth_clients_user))
-        .help("What in a client's certificate names its user: `CN` its common name, `URI` a URI of its alternative names, `off` nothing. Only `off` until there are ACL users."),
+        .help("What in a client's certificate names its user: `CN` its common name, `URI` a URI of its alternative names, `off` nothing. A user of that name that is on needs no password; others begin as the default user."),
     Opt::new(Tls, "tls-protocols", Kind::Text, "")
         .field(at!(tls_protocols))
         .help("Versions, as `TLSv1.2 TLSv1.3`, which is what empty means. There are no older ones."),
