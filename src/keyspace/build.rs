@@ -105,7 +105,7 @@ impl<'a> Builder<'a> {
                 break;
             }
             let mut again = engine.begin_write(Wait::Allowed);
-            rows.iter().for_each(|(space, row, value)| again.put(*space, row, &[value]));
+            rows.iter().for_each(|(space, row, value)| again.put(*space, row, &[&**value]));
             committed = again.commit();
         }
         committed?;
