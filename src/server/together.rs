@@ -42,6 +42,7 @@ impl IoThread {
             let spec = call.command.spec;
             matches!(spec.run_of(call.words), Run::Read(_) | Run::Write(_))
                 && !spec.flags.has(Flags::BLOCKING)
+                && !spec.takes_fieldset
                 && gate::admit(call, login, node, config).is_ok()
                 && (login.is_free(&node.acl) || gate::permit_patterns(call, login.user(), node).is_ok())
         };
