@@ -358,9 +358,12 @@ impl Executor {
     pub fn wait_for_wanted(&self) {
         let (wake, woken) = std::sync::mpsc::channel();
         // Whoever wakes it has somebody to tell: it is waited for right here.
-        self.node.locks.park(&self.wanted, Box::new(move || {
-            let _ = wake.send(());
-        }));
+        self.node.locks.park(
+            &self.wanted,
+            Box::new(move || {
+                let _ = wake.send(());
+            }),
+        );
         let _ = woken.recv();
     }
 
