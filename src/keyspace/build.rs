@@ -10,14 +10,19 @@
 
 use std::time::Duration;
 
-use tarn_engine::{AnyEngine, AnyWrite, Space, Wait, Write as _};
+use tarn_engine::{AnyEngine, AnyWrite, Error as EngineError, Space, Wait, Write as _};
 
 use super::context::{Env, Place, WriteCx};
 use super::garbage::queue;
+use crate::encoding::SYSTEM;
 use crate::error::{Result, Stop, Why};
 
 /// Bytes of rows that are committed at a time.
 pub const BATCH_BYTES: usize = 1 << 20;
+/// The same where rows are elsewhere: each batch is sent in parts, of which one may be refused.
+const REMOTE_BATCH_BYTES: usize = 256 * 1024;
+/// Times a batch is put again.
+const MAX_CONFLICTS: usize = 64;
 /// What a row costs a batch beyond its own bytes, about.
 const ROW_BYTES: usize = 64;
 
@@ -36,6 +41,8 @@ pub struct Builder<'a> {
     apart: bool,
     /// It is on record that the version is being built.
     is_noted: bool,
+    /// The rows of the batch, where it may meet a conflict.
+    rows: Vec<(Space, Box<[u8]>, Box<[u8]>)>,
 }
 
 impl<'a> Builder<'a> {
@@ -62,13 +69,24 @@ impl<'a> Builder<'a> {
         }
         // Where the handler runs for its reads alone nothing may be committed.
         let Some(engine) = cx.engine else { return Ok(()) };
-        let is_noted = std::mem::replace(&mut self.is_noted, true);
-        let batch = self.batch.get_or_insert_with(|| engine.begin_write(Wait::Allowed));
-        if cx.env.keyspace.queues_garbage && !is_noted {
-            queue::note_built(batch, row);
+        self.batch.get_or_insert_with(|| engine.begin_write(Wait::Allowed)).put(space, row, value);
+        let mut limit = BATCH_BYTES;
+        if cx.env.keyspace.queues_garbage {
+            self.keep(space, row, value);
+            limit = REMOTE_BATCH_BYTES;
         }
-        batch.put(space, row, value);
-        if self.bytes >= BATCH_BYTES { self.commit(engine) } else { Ok(()) }
+        if self.bytes >= limit { self.commit(engine) } else { Ok(()) }
+    }
+
+    /// Keeps a copy for the case that the batch meets a conflict, and says with the first row that the version is being built.
+    fn keep(&mut self, space: Space, row: &[u8], value: &[&[u8]]) {
+        if !std::mem::replace(&mut self.is_noted, true)
+            && let (Some(batch), Some(noted)) = (&mut self.batch, queue::row_of_built(row))
+        {
+            batch.put(SYSTEM, &noted, &[]);
+            self.rows.push((SYSTEM, noted[..].into(), Box::default()));
+        }
+        self.rows.push((space, row.into(), value.concat().into()));
     }
 
     /// Every row is on its way; the metadata may be put.
@@ -79,7 +97,18 @@ impl<'a> Builder<'a> {
     fn commit(&mut self, engine: &AnyEngine) -> Result<()> {
         self.bytes = 0;
         let Some(batch) = self.batch.take() else { return Ok(()) };
-        batch.commit()?;
+        let rows = std::mem::take(&mut self.rows);
+        let mut committed = batch.commit();
+        // Nobody else writes these rows, so that they can be put again as they are.
+        for _ in 0..MAX_CONFLICTS {
+            if rows.is_empty() || !matches!(committed, Err(EngineError::Conflict)) {
+                break;
+            }
+            let mut again = engine.begin_write(Wait::Allowed);
+            rows.iter().for_each(|(space, row, value)| again.put(*space, row, &[&**value]));
+            committed = again.commit();
+        }
+        committed?;
         engine.flush()?;
         for _ in 0..MAX_PAUSES {
             if super::local::pressure(engine) < HIGH_PRESSURE {

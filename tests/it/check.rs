@@ -31,6 +31,17 @@ pub fn check(line: &str, expected: &str) {
     run(line, [expected, expected], None, false);
 }
 
+/// As [`check`], of names that are too long for engine tikv.
+#[track_caller]
+pub fn check_long(line: &str, expected: &str) {
+    let is_local = |program: &Program| program.name() != "tarn --engine tikv";
+    let programs: Vec<Program> = match against_redis() {
+        true => vec![Program::Redis],
+        false => ENGINES.into_iter().filter(is_local).collect(),
+    };
+    run_on(&programs, line, [expected, expected], None);
+}
+
 /// Replies that differ between RESP2 and RESP3.
 #[track_caller]
 pub fn check3(line: &str, resp2: &str, resp3: &str) {
@@ -105,6 +116,11 @@ fn run(line: &str, expected: [&str; 2], options: Option<&[(&str, &str)]>, tarn_o
         true => &[Program::Redis][..],
         false => &ENGINES[..],
     };
+    run_on(programs, line, expected, options);
+}
+
+#[track_caller]
+fn run_on(programs: &[Program], line: &str, expected: [&str; 2], options: Option<&[(&str, &str)]>) {
     let steps = parse(line);
     let print = std::env::var("TARN_CHECK_PRINT").ok();
     let mut printed = Vec::new();

@@ -1,6 +1,6 @@
 //! Sets.
 
-use crate::check::{check, check_with, check3, tarn_only};
+use crate::check::{check, check_long, check_with, check3, tarn_only};
 
 const WRONG: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -37,7 +37,7 @@ fn sadd() {
         &format!(":1 | {WRONG} | {WRONG} | {WRONG} | {WRONG}"),
     );
     check("SADD s a | SET s x | GET s", ":1 | +OK | \"x\"");
-    check(
+    check_long(
         r#"SADD s "m"*70000 | SCARD s | SISMEMBER s "m"*70000 | SISMEMBER s "m"*69999"#,
         ":1 | :1 | :1 | :0",
     );

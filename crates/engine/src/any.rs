@@ -24,7 +24,7 @@ pub enum AnyRead<'e> {
     Memory(MemoryRead<'e>),
     RocksDb(RocksRead<'e>),
     #[cfg(feature = "tikv")]
-    Tikv(TikvRead<'e>),
+    Tikv(Box<TikvRead<'e>>),
 }
 
 /// A writing transaction of one of the engines.
@@ -32,7 +32,7 @@ pub enum AnyWrite<'e> {
     Memory(MemoryWrite<'e>),
     RocksDb(RocksWrite<'e>),
     #[cfg(feature = "tikv")]
-    Tikv(TikvWrite<'e>),
+    Tikv(Box<TikvWrite<'e>>),
 }
 
 /// A snapshot of one of the engines.
@@ -40,7 +40,7 @@ pub enum AnySnapshot {
     Memory(MemorySnapshot),
     RocksDb(RocksSnapshot),
     #[cfg(feature = "tikv")]
-    Tikv(TikvSnapshot),
+    Tikv(Box<TikvSnapshot>),
 }
 
 /// Runs the same expression on whichever variant there is. An engine is added here and in the four enums.
@@ -58,7 +58,8 @@ macro_rules! either {
             Self::Memory($inner) => $out::Memory($call),
             Self::RocksDb($inner) => $out::RocksDb($call),
             #[cfg(feature = "tikv")]
-            Self::Tikv($inner) => $out::Tikv($call),
+            // In a box: the others are handed on often, and are not to be as large as this.
+            Self::Tikv($inner) => $out::Tikv(Box::new($call)),
         }
     };
 }
@@ -213,8 +214,8 @@ impl Write for AnyWrite<'_> {
         either!(self, w => w.lock(space, key))
     }
 
-    fn each_locked(&self, each: &mut dyn FnMut(Space, &[u8])) {
-        either!(self, w => w.each_locked(each))
+    fn each_relied(&self, each: &mut dyn FnMut(Space, &[u8])) {
+        either!(self, w => w.each_relied(each))
     }
 
     #[inline]

@@ -266,7 +266,7 @@ pub struct Savepoint {
 pub struct Contended {
     /// How often it was refused with [`Error::Conflict`].
     pub conflicts: u32,
-    /// The rows that it wrote and locked then.
+    /// The rows at which it can have met that: [`Write::each_relied`].
     pub rows: Vec<(Space, Box<[u8]>)>,
 }
 
@@ -274,8 +274,7 @@ impl Contended {
     /// Takes in what a transaction is about to commit, for the case that it is refused.
     pub fn note(&mut self, write: &impl Write) {
         let rows = &mut self.rows;
-        write.each_change(&mut |space, key| rows.push((space, key.into())));
-        write.each_locked(&mut |space, key| rows.push((space, key.into())));
+        write.each_relied(&mut |space, key| rows.push((space, key.into())));
         rows.sort_unstable();
         rows.dedup();
     }
@@ -303,8 +302,9 @@ pub trait Write: Read {
     /// Locks a row, which need not be there, without writing it: of two concurrent transactions that lock or write the
     /// same row one is refused at its commit. Does nothing where the caller's own locks do that, and counts as no change.
     fn lock(&mut self, space: Space, key: &[u8]);
-    /// Calls `each` for every row that was locked, where that does something.
-    fn each_locked(&self, _each: &mut dyn FnMut(Space, &[u8])) {}
+    /// Calls `each` for every row that was locked, or read and then put or deleted, where others may come between: those that
+    /// [`Engine::begin_again`] holds.
+    fn each_relied(&self, _each: &mut dyn FnMut(Space, &[u8])) {}
     /// Says that the transaction frees more than it takes, so that it may use the room that is kept for those where the disk
     /// is full.
     fn frees(&mut self) {}

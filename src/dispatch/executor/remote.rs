@@ -33,7 +33,9 @@ impl Executor {
             .calls
             .clone()
             .all(|call| call.mode() == Mode::Shared && !call.command.spec.flags.has(Flags::BLOCKING));
-        if reads && !unit.caller.tracks && matches!(unit.watching, Watching::No) {
+        // Who wants the keys of a script that runs for long is told so, as everywhere.
+        let is_busy = || unit.single().is_some() && self.node.locks.busy(&unit.locks().0).is_some();
+        if reads && !unit.caller.tracks && matches!(unit.watching, Watching::No) && !is_busy() {
             let mut behind = Behind::default();
             let ran = self.read_remote(unit, replies, &mut behind);
             return self.conclude(unit, ran, replies, behind, Allowed::ON_WORKER);

@@ -35,11 +35,10 @@ pub fn note<'d>(txn: &mut AnyWrite<'_>, dead: impl Iterator<Item = &'d Dead>) {
     }
 }
 
-/// Puts the row for a version that is built over many commits, with the first of them. `row` is one of its own.
-pub fn note_built(txn: &mut AnyWrite<'_>, row: &[u8]) {
-    if let Ok(element) = rows::read_element(row) {
-        txn.put(SYSTEM, &system::garbage(element.version, element.db, element.slot, element.key), &[]);
-    }
+/// The row for a version that is built over many commits, to be put with the first of them. `row` is one of its own.
+pub fn row_of_built(row: &[u8]) -> Option<SystemKey> {
+    let element = rows::read_element(row).ok()?;
+    Some(system::garbage(element.version, element.db, element.slot, element.key))
 }
 
 /// The oldest of them, from one version on, below another.
@@ -156,10 +155,10 @@ mod tests {
             tarn_engine::memory::MemoryEngine::new(crate::encoding::SPACES).into();
         let mut txn = engine.begin_write(tarn_engine::Wait::Allowed);
         note(&mut txn, [&dead].into_iter());
-        note_built(&mut txn, &rows::collection(1, 2, b"built", 10));
         let mut noted = Vec::new();
         txn.each_change(&mut |space, row| noted.push((space, row.to_vec())));
-        let expected = [system::garbage(9, 1, 2, b"k"), system::garbage(10, 1, 2, b"built")];
-        assert_eq!(noted, expected.map(|row| (SYSTEM, row.to_vec())));
+        assert_eq!(noted, [(SYSTEM, system::garbage(9, 1, 2, b"k").to_vec())]);
+        let row = rows::collection(1, 2, b"built", 10);
+        assert_eq!(row_of_built(&row), Some(system::garbage(10, 1, 2, b"built")));
     }
 }

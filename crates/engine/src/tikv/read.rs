@@ -1,7 +1,7 @@
 //! Reading at a timestamp, with a transaction's own rows on top.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, ControlFlow};
 
 use super::Shared;
@@ -26,6 +26,8 @@ pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 pub(super) struct Seen {
     rows: RefCell<HashMap<Vec<u8>, Option<Vec<u8>>>>,
     bytes: Cell<usize>,
+    /// Keys of those that were too much to be kept.
+    others: RefCell<HashSet<Vec<u8>>>,
 }
 
 impl Seen {
@@ -33,7 +35,12 @@ impl Seen {
         self.rows.borrow().get(key).cloned()
     }
 
-    fn has(&self, key: &[u8]) -> bool {
+    /// Whether it was asked for by its key.
+    pub(super) fn has(&self, key: &[u8]) -> bool {
+        self.rows.borrow().contains_key(key) || self.others.borrow().contains(key)
+    }
+
+    fn keeps(&self, key: &[u8]) -> bool {
         self.rows.borrow().contains_key(key)
     }
 
@@ -42,6 +49,8 @@ impl Seen {
         if bytes <= MAX_REMEMBERED_BYTES {
             self.bytes.set(bytes);
             self.rows.borrow_mut().insert(key, value);
+        } else {
+            self.others.borrow_mut().insert(key);
         }
     }
 }
@@ -174,7 +183,7 @@ impl View<'_> {
         keys: impl Iterator<Item = (&'k Vec<u8>, &'k &'k [u8])>,
     ) -> Result<HashMap<Vec<u8>, Vec<u8>>> {
         let mut unseen: Vec<Vec<u8>> =
-            keys.map(|(key, _)| key).filter(|key| !self.seen.has(key)).cloned().collect();
+            keys.map(|(key, _)| key).filter(|key| !self.seen.keeps(key)).cloned().collect();
         // In order, so that those of one region are beside each other.
         unseen.sort_unstable();
         unseen.dedup();

@@ -32,7 +32,7 @@ pub struct TikvWrite<'e> {
     wait: Wait,
     /// None where it may not wait.
     begun: Option<Result<Begun>>,
-    /// Rows that it has held from its beginning; then it writes no others.
+    /// Rows that it has held from its beginning; then it relies on no others.
     held: Option<HashSet<Vec<u8>>>,
     /// By space, as far as there are rows.
     own: Vec<Own>,
@@ -212,11 +212,11 @@ impl<'e> TikvWrite<'e> {
         Ok(changes)
     }
 
-    /// Whether it holds every row that it changes.
+    /// Whether it holds every row that it relies on. What it has not read it may write whatever others did.
     fn holds(&self, changes: &Changes) -> bool {
         let Some(held) = &self.held else { return true };
-        let puts = changes.puts.iter().map(|row| &row.0);
-        puts.chain(&changes.deletes).chain(&changes.locks).all(|key| held.contains(key))
+        let changed = changes.puts.iter().map(|row| &row.0).chain(&changes.deletes);
+        changed.filter(|key| self.seen.has(key)).chain(&changes.locks).all(|key| held.contains(key))
     }
 }
 
@@ -246,8 +246,12 @@ impl Write for TikvWrite<'_> {
         }
     }
 
-    fn each_locked(&self, each: &mut dyn FnMut(Space, &[u8])) {
+    fn each_relied(&self, each: &mut dyn FnMut(Space, &[u8])) {
         self.locked.iter().for_each(|(space, key)| each(*space, key));
+        for (space, rows) in (0..).map(Space).zip(&self.own) {
+            let was_read = |row: &[u8]| self.shared.keys.row(space, row).is_ok_and(|key| self.seen.has(&key));
+            rows.keys().filter(|row| was_read(row)).for_each(|row| each(space, row));
+        }
     }
 
     fn savepoint(&mut self) -> Savepoint {

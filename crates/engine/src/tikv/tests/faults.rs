@@ -158,6 +158,29 @@ fn after_conflicts_the_rows_are_held() {
     println!("most conflicts of one: {}", most.load(Ordering::SeqCst));
 }
 
+/// A run that holds rows may put others that it has not read, and none that it has.
+#[test]
+fn who_holds_rows_relies_on_no_others() {
+    let (_double, engine) = alone();
+    put(&engine, b"a", b"0");
+    put(&engine, b"b", b"0");
+    let contended = Contended { conflicts: 2, rows: vec![(PLAIN, b"a"[..].into())] };
+    let mut write = engine.begin_again(Wait::Allowed, &contended);
+    get(&write, b"a");
+    write.put(PLAIN, b"a", &[b"1"]);
+    write.put(PLAIN, b"new", &[b"1"]);
+    let mut relied = Vec::new();
+    write.each_relied(&mut |space, row| relied.push((space, row.to_vec())));
+    assert_eq!(relied, [(PLAIN, b"a".to_vec())]);
+    write.commit().unwrap();
+    let mut write = engine.begin_again(Wait::Allowed, &contended);
+    get(&write, b"b");
+    write.put(PLAIN, b"b", &[b"2"]);
+    assert!(matches!(write.commit(), Err(Error::Conflict)));
+    assert_eq!(committed(&engine, b"new"), Some(b"1".to_vec()));
+    assert_eq!(committed(&engine, b"b"), Some(b"0".to_vec()));
+}
+
 #[test]
 fn a_cluster_that_goes_away_is_missed_and_found_again() {
     let double = start(DoubleOptions::default());
