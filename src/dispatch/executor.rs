@@ -354,6 +354,14 @@ impl Executor {
         self.refuse_moved(unit, outcome, replies)
     }
 
+    /// Waits until nobody has for long what the last unit wants.
+    pub fn wait_for_wanted(&self) {
+        let (wake, woken) = std::sync::mpsc::channel();
+        // Whoever wakes it has somebody to tell: it is waited for right here.
+        self.node.locks.park(&self.wanted, Box::new(move || drop(wake.send(()))));
+        let _ = woken.recv();
+    }
+
     /// There is no other place to run it at. Where somebody has its keys for long it stays moved, to be run again later.
     fn refuse_moved<'c>(
         &mut self,
@@ -470,7 +478,8 @@ impl Executor {
                 return Ok(Ran::Aborted);
             }
         }
-        let is_long = allowed.place == Place::Worker;
+        // Where rows are elsewhere everything runs on workers, and most of it is little work.
+        let is_long = allowed.place == Place::Worker && (node.engine.keeps_resident() || unit.has_script());
         if is_long {
             node.locks.mark(&held, Some(Busy::Working));
         }

@@ -117,7 +117,7 @@ impl<'n> Turn<'_, 'n> {
             cx.begin_call(if place == 0 { located } else { call.located }, random);
             cx.select(call.db);
             random = next_random(random);
-            let before = *cx.tally();
+            let (before, noted) = (*cx.tally(), cx.effects().list.len());
             match call.read(&mut cx) {
                 Ok(reply) => {
                     reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
@@ -131,6 +131,8 @@ impl<'n> Turn<'_, 'n> {
                 Err(stop @ (Stop::Move(_) | Stop::Park(_))) => return Err(stop),
                 Err(Stop::Refuse(error)) => {
                     *cx.tally() = before;
+                    // A WATCH that fails at its second key watches none.
+                    cx.effects().refuse_from(noted);
                     replies.refuse(&error);
                 }
             }

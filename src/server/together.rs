@@ -86,7 +86,13 @@ pub(super) fn run(
             limits,
         };
         let mut begin = out.len();
-        let outcome = executor.run(&unit, On::Worker(Why::Cold), out);
+        let outcome = loop {
+            match executor.run(&unit, On::Worker(Why::Cold), out) {
+                // Replies of those before it are there already, so that it waits here.
+                Outcome::Move(_) => executor.wait_for_wanted(),
+                outcome => break outcome,
+            }
+        };
         wrote |= matches!(outcome, Outcome::Replied { wrote: true });
         // A unit may end before a call that is much work.
         let ran = executor.steps.len().clamp(1, together.len());
