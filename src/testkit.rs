@@ -66,6 +66,7 @@ impl Kit {
         let run_id = "0123456789abcdef0123456789abcdef01234567".to_owned();
         let node =
             Arc::new(Node::new(Live::new(config), engine, keyspace, Clock::not_before(floor_ms), run_id));
+        node.acl.open(&node.config.current()).expect("users of the options");
         Kit::of(&node)
     }
 

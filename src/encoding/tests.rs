@@ -105,6 +105,7 @@ fn the_documented_bytes_are_the_written_ones() {
         system::key_count(2, 255).to_vec(),
         system::dropped(3).to_vec(),
         system::dead_rows(2, super::DATA).to_vec(),
+        system::garbage(0x0102, 2, 3, b"key").to_vec(),
     ];
     let documented: Vec<&str> = DOCUMENT
         .lines()

@@ -277,14 +277,14 @@ fn long_fields_of_many_entries_are_refused() {
     let content = |name: usize, entries: usize| {
         let name = "n".repeat(name);
         let count = entries.to_string();
-        let numbers: Vec<String> = (0..entries).map(|n| n.to_string()).collect();
+        let numbers: Vec<String> = (1..=entries).map(|n| n.to_string()).collect();
         let mut items = vec![count.as_str(), "0", "1", &name, "0"];
         numbers.iter().for_each(|number| items.extend(["2", number, "0", "v", "4"]));
-        let tail = [&[0][..], &[1, 0, 0]].concat();
         let mut out = Writer::new(0);
         out.number(entries as u64);
         let entries = out.finish();
-        let last = [&entries[..entries.len() - 10], &[0x7f, 0xff][..], &tail].concat();
+        // The last ID is 16383-0, and there are no groups.
+        let last = [&entries[..entries.len() - 10], &[0x7f, 0xff, 0, 0]].concat();
         [vec![15, 1], string(&[0; 16]), pack(&items), last].concat()
     };
     assert!(shown(&content(100, 200), 9).is_ok());
