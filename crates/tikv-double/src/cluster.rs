@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::counts::Counts;
 use crate::faults::Faults;
-use crate::mvcc::{Lock, LockKind, Mvcc, Range, Write};
+use crate::mvcc::{Lock, LockKind, Mvcc, Range};
 use crate::options::Options;
 use crate::region::{Region, Regions};
 use crate::waits::Waits;
@@ -43,6 +43,8 @@ pub struct Cluster {
     pub counts: Counts,
     pub faults: Faults,
     pub waits: Waits,
+    /// Requests that are still to be carried out although nobody waits for them.
+    pub late: usize,
     pub pd_address: String,
     /// Address of each store, by its id.
     pub stores: Vec<(u64, String)>,
@@ -70,6 +72,7 @@ impl Cluster {
             counts: Counts::default(),
             faults,
             waits: Waits::default(),
+            late: 0,
             pd_address,
             stores,
             max_ts: HashMap::new(),
@@ -107,6 +110,16 @@ impl Cluster {
         if let Some(next) = peers.iter().cycle().nth(at + 1) {
             self.move_leader(id, next.store_id);
         }
+    }
+
+    /// Merges the region of the key into the one on its left, whose leader may not commit below what the other has answered.
+    pub fn merge(&mut self, key: &[u8]) -> bool {
+        let now = self.clock.take(1);
+        let merged = self.regions.merge(key);
+        if let Some(leader) = self.regions.of_key(key).map(|region| region.leader) {
+            self.note_read(leader, now);
+        }
+        merged
     }
 
     /// Gives the regions to the stores in turn.
@@ -175,7 +188,7 @@ impl Cluster {
     /// Somebody began just now and was rolled back on this key.
     pub fn roll_somebody_back(&mut self, key: &[u8]) {
         let ts = self.clock.take(1);
-        self.mvcc.put_write(key, Write::rollback(ts, false));
+        self.mvcc.put_rollback(key, ts);
     }
 
     /// The safe point up to which all services let data go.

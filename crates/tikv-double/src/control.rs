@@ -104,6 +104,7 @@ fn rule(fault: &str, call: &str, rest: &[&str]) -> Result<Rule, String> {
         ("unavailable-after", _) => Fault::UnavailableAfter,
         ("timeout-before", _) => Fault::TimeoutBefore,
         ("timeout-after", _) => Fault::TimeoutAfter,
+        ("late-ms", ms) => Fault::Late(Duration::from_millis(number(ms)?)),
         ("delay-ms", ms) => Fault::Delay(Duration::from_millis(number(ms)?)),
         _ => return Err(format!("{fault} is no fault")),
     };

@@ -21,7 +21,8 @@ pub enum Fault {
     MaxTimestampNotSynced,
     /// The region's leader really goes to another store before the request is looked at.
     MoveLeader,
-    /// The region is really split at a key of the request before that is looked at.
+    /// The region is really split at a key of the request before that is looked at. Where there are many regions, it is
+    /// merged into the one on its left instead.
     Split,
     /// Somebody who began later has been rolled back on the first key that is written: a conflict.
     Conflict,
@@ -37,6 +38,8 @@ pub enum Fault {
     TimeoutAfter,
     /// The request is looked at later.
     Delay(Duration),
+    /// There is no answer, and the request is carried out later, whether its client is still there or not.
+    Late(Duration),
 }
 
 impl Fault {
@@ -52,6 +55,7 @@ impl Fault {
             | Self::TimeoutBefore
             | Self::TimeoutAfter
             | Self::Delay(_) => true,
+            Self::Late(_) => !call.is_pd(),
             _ => !call.is_pd() && call != Call::UnsafeDestroyRange,
         }
     }
@@ -139,7 +143,8 @@ pub struct Rates {
     pub unavailable_after: f64,
     pub timeout_before: f64,
     pub timeout_after: f64,
-    /// Up to `max_delay`.
+    pub late: f64,
+    /// Of up to `max_delay`; so is `late`.
     pub delay: f64,
     pub max_delay: Duration,
 }
@@ -206,6 +211,7 @@ impl Faults {
             (rates.unavailable_after, Fault::UnavailableAfter),
             (rates.timeout_before, Fault::TimeoutBefore),
             (rates.timeout_after, Fault::TimeoutAfter),
+            (rates.late, Fault::Late(delay)),
             (rates.delay, Fault::Delay(delay)),
         ];
         chances.into_iter().find(|(rate, fault)| fault.suits(call) && self.rng.happens(*rate)).map(|(_, f)| f)

@@ -105,7 +105,7 @@ impl Double {
 
     /// Merges the region of the key into the one on its left.
     pub fn merge(&self, key: &[u8]) -> bool {
-        self.shared.lock().regions.merge(key)
+        self.shared.lock().merge(key)
     }
 
     /// The regions, by their keys.
@@ -201,6 +201,11 @@ impl Double {
     /// How many requests wait for pessimistic locks.
     pub fn waiting(&self) -> usize {
         self.shared.lock().waits.len()
+    }
+
+    /// How many requests are still to be carried out although nobody waits for their answers.
+    pub fn late(&self) -> usize {
+        self.shared.lock().late
     }
 
     fn store(&self, id: u64) -> Option<&Mutex<Listener>> {

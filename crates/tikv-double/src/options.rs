@@ -52,7 +52,7 @@ It prints PD's address as its first line.
 Chances per request, from 0 to 1 (0):
   --region-error P  --busy P  --conflict P  --abandoned-lock P  --split P  --move-leader P
   --unavailable P  --unavailable-after P  --timeout-before P  --timeout-after P
-  --delay P  --max-delay-ms N
+  --late P  --delay P  --max-delay-ms N
 ";
 
 /// What the flags of the program ask for.
@@ -107,6 +107,7 @@ pub fn set_rate(rates: &mut Rates, flag: &str, value: &str) -> Result<(), String
         "unavailable-after" => &mut rates.unavailable_after,
         "timeout-before" => &mut rates.timeout_before,
         "timeout-after" => &mut rates.timeout_after,
+        "late" => &mut rates.late,
         "delay" => &mut rates.delay,
         "max-delay-ms" => {
             rates.max_delay = Duration::from_millis(number(flag, value)?);

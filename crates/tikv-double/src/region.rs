@@ -100,6 +100,10 @@ impl Regions {
         self.regions.values()
     }
 
+    pub fn len(&self) -> usize {
+        self.regions.len()
+    }
+
     pub fn of_key(&self, key: &[u8]) -> Option<&Region> {
         self.regions
             .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)))

@@ -9,6 +9,8 @@ mod error;
 mod garbage;
 mod pessimistic;
 mod prewrite;
+#[cfg(test)]
+mod random;
 mod read;
 mod resolve;
 mod row;
@@ -86,8 +88,9 @@ impl Mvcc {
         self.row_mut(key).lock = Some(lock);
     }
 
-    pub fn put_write(&mut self, key: &[u8], write: Write) {
-        self.row_mut(key).put(write);
+    /// Records that a transaction was rolled back on the key. A commit at the same timestamp stays.
+    pub fn put_rollback(&mut self, key: &[u8], start_ts: u64) {
+        self.row_mut(key).put_rollback(start_ts, false);
     }
 
     fn row_mut(&mut self, key: &[u8]) -> &mut Row {

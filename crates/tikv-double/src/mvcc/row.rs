@@ -193,10 +193,10 @@ impl Row {
     /// Records that the transaction was rolled back here.
     pub fn put_rollback(&mut self, start_ts: u64, protected: bool) {
         match self.record(start_ts) {
+            // TiKV forgets the rollback here unless it is protected: an optimistic prewrite that comes twice could then be
+            // committed after it was rolled back.
             Record::Missing { overlapped: true } => {
-                // A record that may be lost anyway is not worth a mark.
-                let own = self.writes.iter_mut().find(|write| write.commit_ts == start_ts);
-                if let Some(write) = own.filter(|_| protected) {
+                if let Some(write) = self.writes.iter_mut().rfind(|write| write.commit_ts == start_ts) {
                     write.overlapped_rollback = true;
                 }
             }

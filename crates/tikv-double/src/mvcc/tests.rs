@@ -379,3 +379,13 @@ fn a_rollback_at_the_time_of_another_commit_is_not_lost() {
     assert_eq!(store.get("k", 20), Ok(Some("a".into())), "the commit stands");
     assert!(store.refused(&prewrite(vec![put("k", "b")], 20)).conflict.is_some(), "and so does the rollback");
 }
+
+#[test]
+fn a_commit_that_was_computed_is_not_overwritten_by_a_rollback_at_its_time() {
+    let mut store = Store::default();
+    let request = PrewriteRequest { try_one_pc: true, ..prewrite(vec![put("k", "a")], 10) };
+    assert_eq!(store.accepted(&request).one_pc_commit_ts, 11);
+    store.mvcc.put_rollback(b"k", 11);
+    store.mvcc.batch_rollback(&keys(&["k"]), 11).unwrap();
+    assert_eq!(store.get("k", 11), Ok(Some("a".into())));
+}

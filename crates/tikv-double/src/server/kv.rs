@@ -23,6 +23,9 @@ use crate::region::{epoch_not_match, region_not_found};
 /// The size of a command above which raft refuses it.
 const MAX_ENTRY_BYTES: usize = 8 << 20;
 
+/// With so many regions the fault of a split becomes one of a merge, so that runs can be long.
+const MANY_REGIONS: usize = 32;
+
 /// A request to TiKV.
 pub trait Command: Message + Default + Send + Sync + 'static {
     type Response: Message + Send + 'static;
@@ -130,6 +133,16 @@ async fn serve<C: Command>(store: u64, shared: Shared, command: C) -> Result<C::
         Some(Fault::Unavailable) => return Err(Status::unavailable("the double is told to be unavailable")),
         Some(Fault::TimeoutBefore) => return pending().await,
         Some(Fault::Delay(delay)) => sleep(*delay).await,
+        Some(Fault::Late(delay)) => {
+            let delay = *delay;
+            shared.lock().late += 1;
+            tokio::spawn(async move {
+                sleep(delay).await;
+                carry_out(store, &shared, &command, None).await;
+                shared.lock().late -= 1;
+            });
+            return pending().await;
+        }
         _ => {}
     }
     let response = carry_out(store, &shared, &command, fault.as_ref()).await;
@@ -170,6 +183,9 @@ fn prepare<C: Command>(cluster: &mut Cluster, command: &C, fault: &Fault) {
     let Some(key) = command.keys().first().map(|key| key.to_vec()) else { return };
     match fault {
         Fault::MoveLeader => cluster.move_leader_on(&key),
+        Fault::Split if cluster.regions.len() >= MANY_REGIONS => {
+            cluster.merge(&key);
+        }
         Fault::Split => {
             cluster.regions.split(&key);
         }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use hyper::server::conn::Http;
 use hyper::service::service_fn;
@@ -23,7 +24,14 @@ pub struct Listener {
     role: Role,
     /// Bound but deaf: it keeps the port from being taken by others while nobody listens.
     _reserved: Socket,
-    accepting: Option<AbortHandle>,
+    open: Option<Open>,
+}
+
+/// A port that listens.
+struct Open {
+    accepting: AbortHandle,
+    /// Ends when the port and all its connections have gone: each has a sender that is never used.
+    gone: Receiver<()>,
 }
 
 impl Listener {
@@ -31,7 +39,7 @@ impl Listener {
     pub fn bind(address: SocketAddr, role: Role) -> io::Result<Self> {
         let reserved = socket(address)?;
         let address = reserved.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
-        Ok(Self { address, role, _reserved: reserved, accepting: None })
+        Ok(Self { address, role, _reserved: reserved, open: None })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -40,21 +48,24 @@ impl Listener {
 
     /// Listens. Does nothing if it does already.
     pub fn open(&mut self, runtime: &Handle, shared: &Shared) -> io::Result<()> {
-        if self.accepting.is_some() {
+        if self.open.is_some() {
             return Ok(());
         }
         let socket = socket(self.address)?;
         socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
-        let accepting = runtime.spawn(accept(socket.into(), self.role, shared.clone()));
-        self.accepting = Some(accepting.abort_handle());
+        let (present, gone) = channel();
+        let accepting = runtime.spawn(accept(socket.into(), self.role, shared.clone(), present));
+        self.open = Some(Open { accepting: accepting.abort_handle(), gone });
         Ok(())
     }
 
     /// Breaks all connections and refuses new ones. Requests that are being carried out are, but nobody hears of it.
     pub fn close(&mut self) {
-        if let Some(accepting) = self.accepting.take() {
+        if let Some(Open { accepting, gone }) = self.open.take() {
             accepting.abort();
+            // An error is what it waits for: nobody is left who could send.
+            let _ = gone.recv();
         }
     }
 }
@@ -66,14 +77,14 @@ fn socket(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-async fn accept(listener: TcpListener, role: Role, shared: Shared) {
+async fn accept(listener: TcpListener, role: Role, shared: Shared, present: Sender<()>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
-                    connections.spawn(serve(stream, role, shared.clone()));
+                    connections.spawn(serve(stream, role, shared.clone(), present.clone()));
                 }
             }
             Some(_) = connections.join_next() => {}
@@ -81,7 +92,7 @@ async fn accept(listener: TcpListener, role: Role, shared: Shared) {
     }
 }
 
-async fn serve(stream: TcpStream, role: Role, shared: Shared) {
+async fn serve(stream: TcpStream, role: Role, shared: Shared, _present: Sender<()>) {
     // A connection without it is slower, but one.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| route(role, shared.clone(), request));

@@ -43,9 +43,7 @@ async fn whoever_waits_for_a_pessimistic_lock_is_told_of_the_commit() {
     holder.get_for_update("k".to_owned()).await.unwrap();
     let mut waiter = bench.begin(pessimistic()).await;
     let waiting = tokio::spawn(async move { waiter.get_for_update("k".to_owned()).await });
-    while bench.double.waiting() == 0 {
-        tokio::task::yield_now().await;
-    }
+    eventually("it waits", || bench.double.waiting() > 0).await;
     holder.put("k".to_owned(), "1").await.unwrap();
     holder.commit().await.unwrap();
     let error = waiting.await.unwrap().unwrap_err();
@@ -62,9 +60,7 @@ async fn two_that_wait_for_each_other_are_told() {
         let waited = one.get_for_update("b".to_owned()).await;
         (one, waited)
     });
-    while bench.double.waiting() == 0 {
-        tokio::task::yield_now().await;
-    }
+    eventually("it waits", || bench.double.waiting() > 0).await;
     let error = format!("{:?}", two.get_for_update("a".to_owned()).await.unwrap_err());
     assert!(error.contains("deadlock: Some"), "{error}");
     two.rollback().await.unwrap();
@@ -139,4 +135,17 @@ async fn async_commit_is_one_round() {
     let commit_ts = txn.commit().await.unwrap().unwrap();
     assert!(commit_ts.version() > txn.start_timestamp().version());
     assert_eq!((bench.get("a").await.as_deref(), bench.get("b").await.as_deref()), (Some("1"), Some("1")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_blind_writes_in_one_phase_need_not_conflict() {
+    let bench = start().await;
+    let mut one = bench.begin(one_phase()).await;
+    let mut two = bench.begin(one_phase()).await;
+    one.put("k".to_owned(), "1").await.unwrap();
+    two.put("k".to_owned(), "2").await.unwrap();
+    let first = one.commit().await.unwrap().unwrap();
+    assert_eq!(first.version(), one.start_timestamp().version() + 1, "it is computed without PD");
+    two.commit().await.unwrap();
+    assert_eq!(bench.get("k").await.as_deref(), Some("2"));
 }

@@ -81,3 +81,14 @@ pub fn is_conflict(error: &Error) -> bool {
         _ => false,
     }
 }
+
+/// Waits until it is so. What takes longer than any test may is a failure.
+pub async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    for _ in 0..30_000 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("never: {what}");
+}

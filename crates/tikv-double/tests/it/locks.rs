@@ -22,17 +22,12 @@ fn left(primary: &str, start_ts: u64, ttl_ms: u64) -> Lock {
     }
 }
 
-/// Waits until so many calls have come in.
-async fn until(bench: &Bench, call: Call, count: u64) {
-    while bench.double.counts().get(call) < count {
-        tokio::task::yield_now().await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expired_lock_is_resolved_by_a_reader_and_by_a_writer() {
     let bench = start().await;
     bench.put("k", "old").await;
+    // Not at the very timestamp that the commit before has computed.
+    bench.double.advance_clock(Duration::from_millis(1));
     bench.double.leave_lock(b"k", left("k", bench.double.timestamp(), 1_000));
     bench.double.advance_clock(Duration::from_secs(2));
     assert_eq!(bench.get("k").await.as_deref(), Some("old"));
@@ -51,7 +46,7 @@ async fn a_live_lock_is_waited_for_until_it_expires() {
     bench.double.leave_lock(b"k", left("k", bench.double.timestamp(), 60_000));
     let mut snapshot = bench.snapshot().await;
     let reading = tokio::spawn(async move { snapshot.get("k".to_owned()).await });
-    until(&bench, Call::CheckTxnStatus, 2).await;
+    eventually("the lock is looked at", || bench.double.counts().get(Call::CheckTxnStatus) >= 2).await;
     assert_eq!(bench.double.locks().len(), 1);
     bench.double.advance_clock(Duration::from_secs(61));
     assert_eq!(reading.await.unwrap().unwrap(), Some(b"old".to_vec()));
@@ -78,7 +73,7 @@ async fn a_client_that_dies_before_its_commit_has_changed_nothing() {
     let mut txn = bench.begin(optimistic()).await;
     txn.put("k".to_owned(), "new").await.unwrap();
     let dying = tokio::spawn(async move { txn.commit().await });
-    until(&bench, Call::Commit, 1).await;
+    eventually("the commit is sent", || bench.double.counts().get(Call::Commit) >= 1).await;
     dying.abort();
     assert!(dying.await.is_err_and(|error| error.is_cancelled()));
     bench.double.clear_faults();

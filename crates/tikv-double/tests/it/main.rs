@@ -8,7 +8,12 @@
     reason = "a test fails by panicking"
 )]
 
+mod bank;
 mod basics;
 mod conflicts;
 mod harness;
+mod limits;
 mod locks;
+mod outcomes;
+mod program;
+mod regions;

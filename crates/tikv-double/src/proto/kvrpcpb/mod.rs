@@ -1,6 +1,12 @@
 //! Transactions: requests to TiKV and its answers.
 
-use prost::{Enumeration, Message};
+mod errors;
+mod kinds;
+
+use prost::Message;
+
+pub use errors::*;
+pub use kinds::*;
 
 use super::errorpb;
 use super::metapb::{Peer, RegionEpoch};
@@ -16,127 +22,6 @@ pub struct Context {
     pub peer: Option<Peer>,
     #[prost(uint64, repeated, tag = "13")]
     pub resolved_locks: Vec<u64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct LockInfo {
-    #[prost(bytes = "vec", tag = "1")]
-    pub primary_lock: Vec<u8>,
-    #[prost(uint64, tag = "2")]
-    pub lock_version: u64,
-    #[prost(bytes = "vec", tag = "3")]
-    pub key: Vec<u8>,
-    #[prost(uint64, tag = "4")]
-    pub lock_ttl: u64,
-    #[prost(uint64, tag = "5")]
-    pub txn_size: u64,
-    #[prost(enumeration = "Op", tag = "6")]
-    pub lock_type: i32,
-    #[prost(uint64, tag = "7")]
-    pub lock_for_update_ts: u64,
-    #[prost(bool, tag = "8")]
-    pub use_async_commit: bool,
-    #[prost(uint64, tag = "9")]
-    pub min_commit_ts: u64,
-    #[prost(bytes = "vec", repeated, tag = "10")]
-    pub secondaries: Vec<Vec<u8>>,
-}
-
-/// One field is set: why a key could not be read or written.
-#[derive(Clone, PartialEq, Message)]
-pub struct KeyError {
-    #[prost(message, optional, tag = "1")]
-    pub locked: Option<LockInfo>,
-    #[prost(string, tag = "2")]
-    pub retryable: String,
-    #[prost(string, tag = "3")]
-    pub abort: String,
-    #[prost(message, optional, tag = "4")]
-    pub conflict: Option<WriteConflict>,
-    #[prost(message, optional, tag = "5")]
-    pub already_exist: Option<AlreadyExist>,
-    #[prost(message, optional, tag = "6")]
-    pub deadlock: Option<Deadlock>,
-    #[prost(message, optional, tag = "7")]
-    pub commit_ts_expired: Option<CommitTsExpired>,
-    #[prost(message, optional, tag = "8")]
-    pub txn_not_found: Option<TxnNotFound>,
-    #[prost(message, optional, tag = "10")]
-    pub assertion_failed: Option<AssertionFailed>,
-    #[prost(message, optional, tag = "11")]
-    pub primary_mismatch: Option<PrimaryMismatch>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct WriteConflict {
-    #[prost(uint64, tag = "1")]
-    pub start_ts: u64,
-    #[prost(uint64, tag = "2")]
-    pub conflict_ts: u64,
-    #[prost(bytes = "vec", tag = "3")]
-    pub key: Vec<u8>,
-    #[prost(bytes = "vec", tag = "4")]
-    pub primary: Vec<u8>,
-    #[prost(uint64, tag = "5")]
-    pub conflict_commit_ts: u64,
-    #[prost(enumeration = "ConflictReason", tag = "6")]
-    pub reason: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct AlreadyExist {
-    #[prost(bytes = "vec", tag = "1")]
-    pub key: Vec<u8>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct Deadlock {
-    #[prost(uint64, tag = "1")]
-    pub lock_ts: u64,
-    #[prost(bytes = "vec", tag = "2")]
-    pub lock_key: Vec<u8>,
-    #[prost(uint64, tag = "3")]
-    pub deadlock_key_hash: u64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct CommitTsExpired {
-    #[prost(uint64, tag = "1")]
-    pub start_ts: u64,
-    #[prost(uint64, tag = "2")]
-    pub attempted_commit_ts: u64,
-    #[prost(bytes = "vec", tag = "3")]
-    pub key: Vec<u8>,
-    #[prost(uint64, tag = "4")]
-    pub min_commit_ts: u64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct TxnNotFound {
-    #[prost(uint64, tag = "1")]
-    pub start_ts: u64,
-    #[prost(bytes = "vec", tag = "2")]
-    pub primary_key: Vec<u8>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct AssertionFailed {
-    #[prost(uint64, tag = "1")]
-    pub start_ts: u64,
-    #[prost(bytes = "vec", tag = "2")]
-    pub key: Vec<u8>,
-    #[prost(enumeration = "Assertion", tag = "3")]
-    pub assertion: i32,
-    #[prost(uint64, tag = "4")]
-    pub existing_start_ts: u64,
-    #[prost(uint64, tag = "5")]
-    pub existing_commit_ts: u64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct PrimaryMismatch {
-    #[prost(message, optional, tag = "1")]
-    pub lock_info: Option<LockInfo>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -587,65 +472,4 @@ pub struct UnsafeDestroyRangeResponse {
     pub region_error: Option<errorpb::Error>,
     #[prost(string, tag = "2")]
     pub error: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
-#[repr(i32)]
-pub enum Op {
-    Put = 0,
-    Del = 1,
-    Lock = 2,
-    Rollback = 3,
-    Insert = 4,
-    PessimisticLock = 5,
-    CheckNotExists = 6,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
-#[repr(i32)]
-pub enum Assertion {
-    None = 0,
-    Exist = 1,
-    NotExist = 2,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
-#[repr(i32)]
-pub enum AssertionLevel {
-    Off = 0,
-    Fast = 1,
-    Strict = 2,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
-#[repr(i32)]
-pub enum Action {
-    Nothing = 0,
-    TtlExpireRollback = 1,
-    LockNotExistRollback = 2,
-    MinCommitTsPushed = 3,
-    TtlExpirePessimisticRollback = 4,
-    LockNotExistDoNothing = 5,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
-#[repr(i32)]
-pub enum PessimisticAction {
-    /// The key was not locked and need not be checked.
-    Skip = 0,
-    /// The key should be locked.
-    ExpectLock = 1,
-    /// The key was not locked and is checked like one of an optimistic transaction.
-    CheckConstraint = 2,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
-#[repr(i32)]
-pub enum ConflictReason {
-    Unknown = 0,
-    Optimistic = 1,
-    PessimisticRetry = 2,
-    SelfRolledBack = 3,
-    RcCheckTs = 4,
-    LazyUniquenessCheck = 5,
 }
