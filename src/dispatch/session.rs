@@ -10,6 +10,7 @@ use super::executor::Executor;
 use super::fieldsets::Fieldsets;
 use super::locks::StripeSet;
 use super::multi::{Multi, Queued};
+pub use super::waiters::Ending;
 use super::watches::Watch;
 use crate::acl::{self, Acl, Login};
 use crate::clients::{Client, flag};

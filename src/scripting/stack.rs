@@ -375,8 +375,12 @@ impl<'a> Stack<'a> {
         let mut text = Message { bytes: [0; MESSAGE_BYTES], len: 0 };
         // What does not fit is cut off.
         let _ = text.write_fmt(message);
-        // SAFETY: the text ends with a zero. Lua copies it, and has room for messages beside what `has_room` gives.
-        unsafe { ffi::luaL_error(self.state, c"%s".as_ptr(), text.bytes.as_ptr()) };
+        // SAFETY: the text ends with a zero, and Lua copies it. Nobody wants what the function has on the stack any more: there
+        // is room for the message then, however much that was.
+        unsafe {
+            ffi::lua_settop(self.state, 0);
+            ffi::luaL_error(self.state, c"%s".as_ptr(), text.bytes.as_ptr());
+        }
         self.raise_top()
     }
 

@@ -19,6 +19,8 @@ use crate::value::Value;
 
 /// How long a start or a stop may take before the test fails.
 const DEADLINE: Duration = Duration::from_secs(60);
+/// What the server logs when it serves.
+const READY: &str = "ready to accept connections";
 /// How often a condition is looked at again.
 const POLL: Duration = Duration::from_millis(1);
 
@@ -302,6 +304,10 @@ impl Server {
         loop {
             let answered = self.try_conn().is_ok_and(|mut conn| {
                 conn.try_call(&["PING"]).is_ok_and(|reply| match &reply {
+                    // Who has to give a password is not told that the data is still being loaded.
+                    Value::Error(text) if text.starts_with(b"NOAUTH") => {
+                        self.options.program == Program::Redis || self.log().contains(READY)
+                    }
                     Value::Error(text) => !text.starts_with(b"LOADING"),
                     Value::Array(_) => false,
                     _ => true,

@@ -54,7 +54,8 @@ async fn transfer(
     let mut balances = Vec::new();
     for index in [from, to] {
         // A pessimistic transaction that wrote what it had read without a lock could overwrite others.
-        let value = if locks { txn.get_for_update(account(index)).await? } else { txn.get(account(index)).await? };
+        let value =
+            if locks { txn.get_for_update(account(index)).await? } else { txn.get(account(index)).await? };
         balances.push(parse(value));
     }
     txn.put(account(from), (balances[0] - amount).to_string()).await?;
@@ -73,7 +74,9 @@ async fn run(bench: &Bench, note: &str, random: &mut Random) -> Outcome {
     let from = random.below(ACCOUNTS);
     let to = (from + 1 + random.below(ACCOUNTS - 1)) % ACCOUNTS;
     let amount = random.below(10) as i64;
-    let Ok(mut txn) = bench.client.begin_with_options(options.retry_options(retry)).await else { return Outcome::Refused };
+    let Ok(mut txn) = bench.client.begin_with_options(options.retry_options(retry)).await else {
+        return Outcome::Refused;
+    };
     if transfer(&mut txn, locks, note, (from, to, amount)).await.is_err() {
         // Nothing was sent that could commit. What is locked expires.
         let _ = txn.rollback().await;
@@ -196,7 +199,11 @@ fn check(bench: &Bench, outcomes: &HashMap<String, Outcome>) {
         let mut balance = MONEY_EACH;
         // The first commit opened the account.
         for write in commits(bench, &account(index)).iter().skip(1) {
-            let what = format!("{} {write:?}\n{:#?}", account(index), bench.double.history(account(index).as_bytes()));
+            let what = format!(
+                "{} {write:?}\n{:#?}",
+                account(index),
+                bench.double.history(account(index).as_bytes())
+            );
             let (commit_ts, words) = transfers.get(&write.start_ts).expect(&what);
             assert_eq!(*commit_ts, write.commit_ts, "{what}");
             balance += if words[0] == index as i64 { -words[2] } else { words[2] };

@@ -19,8 +19,11 @@ fn line(rng: &mut Rng) -> String {
     let comma = if arguments.is_empty() { "" } else { ", " };
     // An argument that is a call may fail, which must happen inside of `try`.
     let is_plain = !arguments.contains("code(") && !arguments.contains("pack(");
+    // `pcall` itself has room for twenty results.
+    let has_few_results = !matches!(function.as_str(), "cmsgpack.unpack" | "cmsgpack.unpack_limit");
     let try_ = if function.starts_with("cmsgpack.unpack") { "sorted" } else { "try" };
     match rng.below(3) {
+        0 | 1 if !has_few_results => format!("{try_}(function() return list({function}({arguments})) end)"),
         0 if is_plain => format!("{try_}({function}{comma}{arguments})"),
         0 | 1 => format!("{try_}(function() return {function}({arguments}) end)"),
         _ => format!("{try_}(function() local a, b, c = {function}({arguments}) return a, b, c end)"),
