@@ -84,7 +84,7 @@ diff: ## N (1000000) random commands to Tarn and redis-server, replies compared;
 tikv-test: ## the same tests on a real TiKV cluster; PD=host:port, scripts/tikv-playground starts one
 	@scripts/deps test
 	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked -p tarn-engine --lib -- tikv::tests::conformance
-	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked --test it
+	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv-wire --locked --test it
 
 history: ## N (1000000) operations of clients on the same keys, also across kills; what they saw must be linearizable
 	@scripts/deps test

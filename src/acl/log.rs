@@ -114,7 +114,7 @@ mod tests {
         entries
             .iter()
             .map(|entry| {
-                format!("{}:{}x{}", entry.id, String::from_utf8_lossy(&entry.refused.object), entry.count)
+                format!("{}:{}x{}", entry.id, crate::error::shown(&entry.refused.object), entry.count)
             })
             .collect()
     }

@@ -235,10 +235,7 @@ mod tests {
             ("METRICS 1 CPU SLOTS 2 0 5", "SLOTS parameter cannot be used in non-cluster mode"),
             ("METRICS 1 CPU COUNT", "syntax error"),
         ] {
-            assert_eq!(
-                kit.run(&format!("HOTKEYS START {words}").trim_end().to_owned()),
-                format!("-ERR {refusal}")
-            );
+            assert_eq!(kit.run(format!("HOTKEYS START {words}").trim_end()), format!("-ERR {refusal}"));
         }
         assert_eq!(kit.run("HOTKEYS GET | HOTKEYS STOP | HOTKEYS RESET"), "nil | nil | +OK");
         let running = "-ERR hotkey tracking session";

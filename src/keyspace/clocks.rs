@@ -117,10 +117,10 @@ impl Table {
                 let before = noted.load(Relaxed);
                 let count = if before == 0 { FIRST_COUNT } else { self.count(place, now_ms) };
                 let above = u64::from(count.saturating_sub(FIRST_COUNT));
-                let draw = draws(u64::from(before) ^ place ^ now_ms << 20).next().unwrap_or(0);
+                let draw = draws(u64::from(before) ^ place ^ (now_ms << 20)).next().unwrap_or(0);
                 let is_counted = draw.is_multiple_of(above * COUNT_FACTOR + 1);
                 let count = (count + u32::from(is_counted && before != 0)).min(MAX_COUNT);
-                noted.store(self.moment(now_ms) / 60 << 8 | count, Relaxed);
+                noted.store(((self.moment(now_ms) / 60) << 8) | count, Relaxed);
             }
         }
     }

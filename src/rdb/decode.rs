@@ -225,7 +225,7 @@ impl<'a> Payload<'a> {
             0 => {
                 let blob = body.string()?;
                 let mut items = listpack::Items::of(&blob)?;
-                while let Some(item) = items.next()? {
+                while let Some(item) = items.next_item()? {
                     names.push(item.bytes(&mut itoa::Buffer::new()));
                 }
             }
@@ -251,7 +251,7 @@ impl<'a> Payload<'a> {
             let value = items.item_there()?;
             each(Field::plain(name, value.bytes(&mut itoa::Buffer::new())))?;
         }
-        if items.next()?.is_some() { Err(Bad.into()) } else { Ok(()) }
+        if items.next_item()?.is_some() { Err(Bad.into()) } else { Ok(()) }
     }
 
     /// The strings in groups of so many.
@@ -310,14 +310,14 @@ impl<'a> Payload<'a> {
             Form::Intset => {
                 let blob = body.string()?;
                 let mut items = intset::Items::of(&blob)?;
-                while let Some(item) = items.next()? {
+                while let Some(item) = items.next_item()? {
                     each(item)?;
                 }
             }
             Form::Zipmap => {
                 let blob = body.string()?;
                 let mut pairs = zipmap::Pairs::of(&blob)?;
-                while let Some((field, value)) = pairs.next()? {
+                while let Some((field, value)) = pairs.next_item()? {
                     each(Item::Bytes(field))?;
                     each(Item::Bytes(value))?;
                 }
@@ -363,7 +363,7 @@ fn each_of_listpack<E: From<Bad>>(
     each: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut items = listpack::Items::of(blob)?;
-    while let Some(item) = items.next()? {
+    while let Some(item) = items.next_item()? {
         each(item)?;
     }
     Ok(())
@@ -374,7 +374,7 @@ fn each_of_ziplist<E: From<Bad>>(
     each: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut items = ziplist::Items::of(blob)?;
-    while let Some(item) = items.next()? {
+    while let Some(item) = items.next_item()? {
         each(item)?;
     }
     Ok(())

@@ -37,7 +37,7 @@ pub fn compress(table: &mut Table, input: &[u8]) -> Option<Vec<u8>> {
     while let Some([a, b, c]) = input.get(at..).and_then(|rest| rest.first_chunk()) {
         let three = u32::from(*a) << 16 | u32::from(*b) << 8 | u32::from(*c);
         let hash = three.wrapping_mul(0x9e37_79b1) >> (32 - TABLE_BITS);
-        let Some(place) = table.0.get_mut(hash as usize) else { return None };
+        let place = table.0.get_mut(hash as usize)?;
         // Places are counted from 1: 0 is none.
         let seen = std::mem::replace(place, at as u32 + 1).checked_sub(1).map(|seen| seen as usize);
         let found = seen.filter(|seen| at - seen <= MAX_DISTANCE);

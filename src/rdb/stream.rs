@@ -142,7 +142,7 @@ fn each_entry<E: From<Bad>>(
     }
     let mut strings = Strings::default();
     let (mut seen_live, mut seen_deleted, mut bytes) = (0, 0, 0);
-    while let Some(flags) = items.next()? {
+    while let Some(flags) = items.next_item()? {
         let flags = flags.number().filter(|flags| flags & !(DELETED | SAME_FIELDS) == 0).ok_or(Bad)?;
         let (later_ms, later_seq) = (items.number()?, items.number()?);
         let id = (ms.wrapping_add_signed(later_ms), seq.wrapping_add_signed(later_seq));

@@ -83,7 +83,7 @@ pub fn distinct_names(
     let count = hashes.len() as u64;
     hashes.sort_unstable();
     let twice: BTreeSet<u64> =
-        hashes.array_windows().filter(|[a, b]| a == b).map(|[hash, _]| *hash).collect();
+        hashes.iter().zip(hashes.iter().skip(1)).filter(|(a, b)| a == b).map(|(hash, _)| *hash).collect();
     if !twice.is_empty() {
         // Hardly ever two names have one hash.
         let mut seen = BTreeSet::new();

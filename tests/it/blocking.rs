@@ -269,7 +269,10 @@ fn nothing_is_taken_for_who_has_left() {
         eventually("nobody waits", || {
             let info = conn.call(&["INFO", "clients"]);
             let text = String::from_utf8_lossy(info.bytes().unwrap_or_default()).into_owned();
-            text.contains("blocked_clients:0\r\n") && text.contains("total_blocking_keys:0\r\n")
+            // Commands that a worker has are looked at first.
+            text.contains("connected_clients:1\r\n")
+                && text.contains("blocked_clients:0\r\n")
+                && text.contains("total_blocking_keys:0\r\n")
         });
         conn.call(&["RPUSH", "k", "a"]);
         assert_eq!(

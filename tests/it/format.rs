@@ -10,7 +10,7 @@ use crate::pattern;
 fn folders() -> Vec<PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut folders: Vec<PathBuf> = fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.retain(|path| path.is_dir());
+    folders.retain(|path| path.join("data").is_dir());
     folders.sort();
     folders
 }

@@ -40,10 +40,10 @@ pub enum Program {
 /// Every read that may not wait is refused, as if its row were far away, and one commit of a hundred meets a conflict.
 const DISTRIBUTED: &str = "conflict=10000 not-resident=1000000 seed=7";
 
-/// All engines: what a test of Tarn runs on.
-#[cfg(not(feature = "tikv"))]
+/// What a test of Tarn runs on; with the feature `tikv-wire` on a cluster as well.
+#[cfg(not(feature = "tikv-wire"))]
 pub const ENGINES: [Program; 2] = [Program::Rocksdb, Program::Memory];
-#[cfg(feature = "tikv")]
+#[cfg(feature = "tikv-wire")]
 pub const ENGINES: [Program; 3] = [Program::Rocksdb, Program::Memory, Program::Tikv];
 
 impl Program {

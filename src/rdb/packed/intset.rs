@@ -26,7 +26,7 @@ impl<'a> Items<'a> {
         Ok(Items { left, width, last: None })
     }
 
-    pub fn next(&mut self) -> Result<Option<Item<'a>>, Bad> {
+    pub fn next_item(&mut self) -> Result<Option<Item<'a>>, Bad> {
         if self.left.is_empty() {
             return Ok(None);
         }
@@ -49,7 +49,7 @@ mod tests {
 
     fn read(blob: &[u8]) -> Result<Vec<Item<'_>>, Bad> {
         let (mut items, mut found) = (Items::of(blob)?, Vec::new());
-        while let Some(item) = items.next()? {
+        while let Some(item) = items.next_item()? {
             found.push(item);
         }
         Ok(found)

@@ -39,7 +39,7 @@ impl<'a> Items<'a> {
     }
 
     /// The next item, or that there is none.
-    pub fn next(&mut self) -> Result<Option<Item<'a>>, Bad> {
+    pub fn next_item(&mut self) -> Result<Option<Item<'a>>, Bad> {
         if self.ended {
             return Ok(None);
         }
@@ -87,14 +87,14 @@ impl<'a> Items<'a> {
 
     /// The next item, which must be there and a number.
     pub fn number(&mut self) -> Result<i64, Bad> {
-        match self.next()? {
+        match self.next_item()? {
             Some(Item::Number(number)) => Ok(number),
             _ => Err(Bad),
         }
     }
 
     pub fn item_there(&mut self) -> Result<Item<'a>, Bad> {
-        self.next()?.ok_or(Bad)
+        self.next_item()?.ok_or(Bad)
     }
 }
 
@@ -128,8 +128,8 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// How long it is by now.
-    pub fn len(&self) -> usize {
+    /// How long it is by now, in bytes.
+    pub fn bytes_len(&self) -> usize {
         self.bytes.len()
     }
 
@@ -195,7 +195,7 @@ mod tests {
 
     fn read(blob: &[u8]) -> Result<Vec<Vec<u8>>, Bad> {
         let (mut items, mut found) = (Items::of(blob)?, Vec::new());
-        while let Some(item) = items.next()? {
+        while let Some(item) = items.next_item()? {
             found.push(item.bytes(&mut itoa::Buffer::new()).to_vec());
         }
         Ok(found)

@@ -41,7 +41,7 @@ impl<'a> Items<'a> {
         Ok(Items { left, promised, tail, last: HEADER_LEN, at: HEADER_LEN, seen: 0, ended: false })
     }
 
-    pub fn next(&mut self) -> Result<Option<Item<'a>>, Bad> {
+    pub fn next_item(&mut self) -> Result<Option<Item<'a>>, Bad> {
         if self.ended {
             return Ok(None);
         }
@@ -98,7 +98,7 @@ pub(in crate::rdb) mod tests {
 
     fn read(blob: &[u8]) -> Result<Vec<Item<'_>>, Bad> {
         let (mut items, mut found) = (Items::of(blob)?, Vec::new());
-        while let Some(item) = items.next()? {
+        while let Some(item) = items.next_item()? {
             found.push(item);
         }
         Ok(found)

@@ -26,7 +26,7 @@ impl<'a> Pairs<'a> {
         Ok(Pairs { left, promised, seen: 0, ended: false })
     }
 
-    pub fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, Bad> {
+    pub fn next_item(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, Bad> {
         if self.ended {
             return Ok(None);
         }
@@ -60,7 +60,7 @@ mod tests {
 
     fn read(blob: &[u8]) -> Result<Vec<(&[u8], &[u8])>, Bad> {
         let (mut pairs, mut found) = (Pairs::of(blob)?, Vec::new());
-        while let Some(pair) = pairs.next()? {
+        while let Some(pair) = pairs.next_item()? {
             found.push(pair);
         }
         Ok(found)

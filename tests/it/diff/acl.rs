@@ -418,7 +418,7 @@ fn settled(value: Value) -> Value {
     match &value {
         Value::Error(text) if text.starts_with(OPEN) => Value::Error(OPEN.to_vec()),
         Value::Bulk(text) if text.starts_with(b"This user ") => {
-            Value::bulk(&[b"User u ", &text[b"This user ".len()..]].concat())
+            Value::bulk([b"User u ", &text[b"This user ".len()..]].concat())
         }
         _ => value,
     }

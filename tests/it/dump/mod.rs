@@ -37,7 +37,7 @@ fn dump() {
     tarn_only_with(
         &[("dump-rdb-version", "80")],
         "SET k hello | DUMP k",
-        r#"+OK | "\x00\x05helloP\x00\xaa\xc2X\x07\xcc\xd8fG""#,
+        r#"+OK | "\x00\x05helloP\x00\xacX\x16\xe7\xfbfG\xfe""#,
     );
     tarn_only(
         "CONFIG SET dump-rdb-version 13 | CONFIG SET dump-rdb-version 5 | CONFIG GET dump-rdb-version",
