@@ -89,7 +89,7 @@ tikv-test: ## the same tests on a real TiKV cluster; PD=host:port, scripts/tikv-
 history: ## N (1000000) operations of clients on the same keys, also across kills; what they saw must be linearizable
 	@scripts/deps test
 	@TARN_HISTORY_OPS=$(or $(N),1000000) TARN_HISTORY_SEED=$(SEED) \
-	    $(CARGO) test --release --locked --test it -- history:: --nocapture
+	    $(CARGO) test --release --locked --features long-histories --test it -- history:: --nocapture
 
 # Paths of the machine that compiled it are no part of a program that others get.
 RELEASE_FLAGS = --remap-path-prefix=$(CURDIR)=/tarn --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo

@@ -663,6 +663,7 @@ impl Executor {
 
 /// What became of a client that waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub enum Served {
     Replied,
     /// There was nothing for it.

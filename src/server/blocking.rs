@@ -7,7 +7,7 @@ use super::connection::{Connection, State};
 use super::io_thread::IoThread;
 use super::pipeline::{Flow, apply_reply_mode};
 use crate::clients::flag;
-use crate::dispatch::executor::On;
+use crate::dispatch::executor::{On, Served};
 use crate::dispatch::multi::Queued;
 use crate::dispatch::unit::{Atomic, Outcome, Unit, Why};
 use crate::dispatch::waiters::Waiter;
@@ -94,7 +94,9 @@ impl IoThread {
             // Timers are finer than the clock.
             self.look_again(place, client, at_ms);
         } else if waiter.take() {
-            self.pipeline.executor.serve(waiter, On::IoThread);
+            if let Served::Moved(why) = self.pipeline.executor.serve(waiter, On::IoThread) {
+                self.serve_on_worker(waiter, why);
+            }
             self.pipeline.wrote = true;
         }
     }
