@@ -41,7 +41,7 @@ fn dump() {
     );
     tarn_only(
         "CONFIG SET dump-rdb-version 13 | CONFIG SET dump-rdb-version 5 | CONFIG GET dump-rdb-version",
-        r#"-ERR CONFIG SET failed ... | -ERR CONFIG SET failed ... | ["dump-rdb-version" "11"]"#,
+        "-ERR CONFIG SET failed (possibly related to argument 'dump-rdb-version') - argument(s) must be one of the following: 6, 7, 8, 9, 10, 11, 12, 80 | -ERR CONFIG SET failed (possibly related to argument 'dump-rdb-version') - argument(s) must be one of the following: 6, 7, 8, 9, 10, 11, 12, 80 | ...",
     );
 }
 

@@ -223,8 +223,9 @@ impl Engine for MemoryEngine {
         !self.shared.injector.refuses_all_reads()
     }
 
-    /// There is nothing to hand over, so nothing can fail: tells only those who wait for durability how far it has come.
+    /// There is nothing to hand over, so nothing can fail but a closed engine: tells only those who wait for durability how far it has come.
     fn flush(&self) -> Result<Position> {
+        self.shared.check_open()?;
         let position = self.shared.position.load(Ordering::Acquire);
         if self.shared.notified.fetch_max(position, Ordering::AcqRel) < position {
             for notify in self.shared.notify.read().iter() {
