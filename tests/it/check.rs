@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::certs::Files;
 use crate::conn::{Conn, RecvError};
 use crate::harness::pool::{self, Shared};
-use crate::harness::{ENGINES, Options, Program, Server};
+use crate::harness::{ENGINES, Options, Program, Server, eventually};
 use crate::pattern::{self, Pattern};
 use crate::value::Value;
 
@@ -230,8 +230,17 @@ impl Step {
 
 fn play(shared: &mut Shared, steps: &[Step], patterns: &[Pattern], resp3: bool) -> Vec<Got> {
     let open = |shared: &Shared| if resp3 { shared.server.conn3() } else { shared.server.conn() };
-    let flushed = shared.server.conn().call(&["FLUSHALL"]);
+    let mut control = shared.server.conn();
+    let flushed = control.call(&["FLUSHALL"]);
     assert!(flushed == Value::ok() || wants_password(&flushed), "FLUSHALL answered {flushed}");
+    if flushed == Value::ok() {
+        // What they subscribe to would be counted.
+        eventually("the clients of the line before are gone", || {
+            let info = control.call(&["INFO", "clients"]);
+            info.bytes().is_some_and(|text| memchr::memmem::find(text, b"connected_clients:1\r\n").is_some())
+        });
+    }
+    drop(control);
     let mut conns: BTreeMap<&str, Conn> = BTreeMap::new();
     let mut replies = Vec::new();
     for (step, pattern) in steps.iter().zip(patterns) {

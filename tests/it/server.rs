@@ -403,8 +403,8 @@ fn what_is_slow_large_or_hot() {
     );
     tarn_only_with(
         &[("commandlog-request-larger-than", "60"), ("commandlog-reply-larger-than", "60")],
-        "SET k \"x\"*60 | GET k | COMMANDLOG LEN large-request | COMMANDLOG LEN large-reply | CONFIG GET commandlog-execution-slower-than",
-        r#"+OK | %"x..." | :1 | :1 | ..."#,
+        "COMMANDLOG RESET large-reply | SET k \"x\"*60 | GET k | COMMANDLOG LEN large-request | COMMANDLOG LEN large-reply | CONFIG GET commandlog-execution-slower-than",
+        r#"+OK | +OK | %"x..." | :1 | :1 | ..."#,
     );
     tarn_only_with(
         &[],
