@@ -64,13 +64,14 @@ bench: ## compare with redis-server on this machine; ARGS="--quick", "--help" li
 	@scripts/deps test
 	@$(CARGO) build --release --locked --features tikv --bin tarn
 	@$(CARGO) build --release --locked --quiet -p tikv-double
+	@$(CARGO) build --release --locked --quiet -p tarn-engine --features tikv --example tikv_loop
 	@$(CARGO) run --release --locked --quiet -p tarn-bench -- $(ARGS)
 
 crash: ## kill -9 the server N times (1000) under load and look for every acknowledged write
 	@scripts/deps test
 	@TARN_CRASH_KILLS=$(or $(N),1000) $(CARGO) test --release --locked --test it -- crash --nocapture
 
-torture: ## kills, losses of power, failing logs and flipped bits at random for MINUTES (30); SEED=7 repeats a run
+torture: ## kills, panics, losses of power, failing logs, full disks, steps of the clock and flipped bits at random for MINUTES (30); SEED=7 repeats a run
 	@scripts/deps test
 	@export TARN_TORTURE_MINUTES=$$(( ($(MINUTES) + 1) / 2 )); export TARN_TORTURE_SEED=$(SEED); \
 	    $(CARGO) test --locked -p tarn-engine --lib -- rocksdb::tests::model::torture --exact --nocapture; \
@@ -84,15 +85,16 @@ diff: ## N (1000000) random commands to Tarn and redis-server, replies compared;
 tikv-test: ## the same tests on a real TiKV cluster; PD=host:port, scripts/tikv-playground starts one
 	@scripts/deps test
 	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked -p tarn-engine --lib -- tikv::tests::conformance
-	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv-wire --locked --test it
+	@TARN_TIKV_PD=$(PD) $(CARGO) test --features tikv --locked --test it
 
 history: ## N (1000000) operations of clients on the same keys, also across kills; what they saw must be linearizable
 	@scripts/deps test
 	@TARN_HISTORY_OPS=$(or $(N),1000000) TARN_HISTORY_SEED=$(SEED) \
-	    $(CARGO) test --release --locked --features long-histories --test it -- history:: --nocapture
+	    $(CARGO) test --release --locked --test it -- history:: --nocapture
 
-# Paths of the machine that compiled it are no part of a program that others get.
-RELEASE_FLAGS = --remap-path-prefix=$(CURDIR)=/tarn --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+# Paths of the machine that compiled it are no part of a program that others get, wherever it was compiled. The last that fits counts.
+RELEASE_FLAGS = --remap-path-prefix=$(CURDIR)=/tarn --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
+    --remap-path-prefix=$(abspath $(or $(CARGO_BUILD_BUILD_DIR),$(TARGET)/package))=/target
 RELEASE_BUILD = RUSTFLAGS="$(RELEASE_FLAGS)" CARGO_PROFILE_RELEASE_DEBUG=false \
     $(CARGO) build --release --locked --features tikv --bin tarn --target-dir "$(TARGET)/package"
 PACKAGED = $(or $(BINARY),$(TARGET)/package/release/tarn)

@@ -80,7 +80,7 @@ impl Save {
         let path = (0..MAX_SAME_SECOND)
             .map(|n| folder.join(name(now_secs, n)))
             .find(|path| !path.exists())
-            .ok_or(Error::reply("ERR too many copies were begun within one second"))?;
+            .ok_or_else(|| Error::reply("ERR too many copies were begun within one second"))?;
         crate::keyspace::local::checkpoint(&self.node.engine, &path)?;
         Ok(path)
     }

@@ -14,6 +14,14 @@ pub struct Clock {
     offset_ms: AtomicI64,
 }
 
+/// How far the machine's clock is taken to be off, in milliseconds. For tests of starts behind a step of it.
+const STEP_VARIABLE: &str = "TARN_TEST_CLOCK_STEP_MS";
+
+fn step_us() -> i64 {
+    let step_ms = std::env::var(STEP_VARIABLE).ok().and_then(|text| text.parse::<i64>().ok());
+    step_ms.unwrap_or(0).saturating_mul(1000)
+}
+
 impl Default for Clock {
     fn default() -> Clock {
         Clock::not_before(0)
@@ -28,7 +36,7 @@ impl Clock {
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Clock {
             started: Instant::now(),
-            wall_us: since_epoch.as_micros() as u64,
+            wall_us: (since_epoch.as_micros() as u64).saturating_add_signed(step_us()),
             floor_us: AtomicU64::new(floor_ms.saturating_mul(1000)),
             offset_ms: AtomicI64::new(0),
         }

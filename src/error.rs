@@ -58,6 +58,8 @@ pub enum Why {
     Heavy,
     /// Somebody holds a lock for long.
     Contended,
+    /// Its reply has to wait until others are sent.
+    Room,
 }
 
 impl From<Error> for Stop {
@@ -135,8 +137,15 @@ pub enum Error {
     DbOutOfRange,
     #[error("ERR string exceeds maximum allowed size (proto-max-bulk-len)")]
     StringTooLong,
+    /// [`tarn_engine::MAX_KEY_BYTES`] is that, and what a row has beside them.
+    #[error("ERR a name is too long: a key and a field or member of it may have 65536 bytes together")]
+    NameTooLong,
     #[error("OOM command not allowed when used memory > 'maxmemory'.")]
     OutOfMemory,
+    #[error("OOM the reply takes more memory than 'maxmemory' leaves for replies, read it in parts")]
+    ReplyTooLong,
+    #[error("OOM too many long replies wait to be read by their clients, try again later")]
+    NoRoomForReply,
     #[error("ERR wrong number of arguments for '{0}' command")]
     Arity(Cow<'static, str>),
     #[error("ERR invalid expire time in '{0}' command")]

@@ -91,7 +91,7 @@ pub fn is_pattern(pattern: &[u8]) -> bool {
 }
 
 /// The text that a pattern begins with, and what follows it.
-fn leading_text(pattern: &[u8]) -> (&[u8], &[u8]) {
+pub fn leading_text(pattern: &[u8]) -> (&[u8], &[u8]) {
     let special = pattern.iter().position(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'));
     pattern.split_at_checked(special.unwrap_or(pattern.len())).unwrap_or((pattern, &[]))
 }

@@ -12,7 +12,7 @@
 //!
 //! Beside the way stand what the process has one of ([`node`]), who is connected ([`clients`]) and who may do
 //! what ([`acl`]), the options
-//! ([`config`]), who hears of what ([`pubsub`]), what is counted ([`metrics`]) and the words of errors and replies.
+//! ([`config`]), who hears of what ([`pubsub`]), other nodes on the same data ([`nodes`]), what is counted ([`metrics`]) and the words of errors and replies.
 
 pub mod server;
 
@@ -28,6 +28,7 @@ pub mod encoding;
 
 pub mod acl;
 pub mod backup;
+pub mod client_memory;
 pub mod clients;
 pub mod clock;
 pub mod config;
@@ -40,13 +41,13 @@ pub mod logging;
 pub mod metrics;
 pub mod migrate;
 pub mod node;
+pub mod nodes;
 pub mod number;
 pub mod offline;
 pub mod oom_score;
 pub mod pidfile;
 pub mod ping;
 pub mod pubsub;
-pub mod query_memory;
 pub mod rdb;
 pub mod reply;
 pub mod scripting;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use tarn_engine::AnyEngine;
 
 use crate::acl::Acl;
+use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::Live;
@@ -14,12 +15,12 @@ use crate::dispatch::effects::Backlog;
 use crate::dispatch::locks::Locks;
 use crate::dispatch::unit::Why;
 use crate::dispatch::waiters::{Waiter, Waiters};
-use crate::dispatch::watches::Watches;
+use crate::dispatch::watches::{WatchedKey, Watches};
 use crate::hotkeys::Hotkeys;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
+use crate::nodes::Nodes;
 use crate::pubsub::PubSub;
-use crate::query_memory::QueryMemory;
 use crate::scripting::Scripting;
 use crate::tls::Tls;
 use crate::tracking::Tracking;
@@ -52,10 +53,14 @@ pub struct Node {
     pub eviction: Eviction,
     pub pause: Pause,
     /// For long commands of which a part has come.
-    pub query_memory: Arc<QueryMemory>,
+    pub query_memory: Arc<ClientMemory>,
+    /// For long replies that are not sent yet.
+    pub reply_memory: Arc<ClientMemory>,
     pub saves: Saves,
     /// Made anew at each start, 40 hex digits; also the node's name in CLUSTER replies.
     pub run_id: String,
+    /// Other nodes on the same data, where there can be some.
+    pub nodes: Nodes,
     /// `cluster-enabled`, which does not change while the process runs.
     pub cluster_enabled: bool,
     pub started: Instant,
@@ -81,6 +86,8 @@ pub trait Post: Send + Sync {
     fn look_again(&self, waiter: &Waiter);
     /// Has a waiter's command run on a worker.
     fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why);
+    /// Has those served who wait for keys that another node has changed, which may be gone.
+    fn ready(&self, keys: Vec<(WatchedKey, bool)>);
     /// Starts the orderly end of the process.
     fn stop(&self);
 }
@@ -89,6 +96,7 @@ pub trait Post: Send + Sync {
 #[derive(Debug, Default)]
 pub struct Eviction {
     refuses: AtomicBool,
+    is_tight: AtomicBool,
     keys: AtomicU64,
 }
 
@@ -101,6 +109,15 @@ impl Eviction {
 
     pub fn refuse(&self, refuses: bool) {
         self.refuses.store(refuses, Ordering::Relaxed);
+    }
+
+    /// Whether more is on the disk than may be, so that garbage is to go soon.
+    pub fn is_tight(&self) -> bool {
+        self.is_tight.load(Ordering::Relaxed)
+    }
+
+    pub fn set_tight(&self, is_tight: bool) {
+        self.is_tight.store(is_tight, Ordering::Relaxed);
     }
 
     pub fn count(&self) {
@@ -155,8 +172,10 @@ impl Node {
             eviction: Eviction::default(),
             pause: Pause::default(),
             query_memory: Arc::default(),
+            reply_memory: Arc::default(),
             saves: Saves::new(started_ms),
             run_id,
+            nodes: Nodes::default(),
             cluster_enabled,
             started: Instant::now(),
             started_ms,

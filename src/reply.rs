@@ -1,8 +1,13 @@
 //! What a handler answers, before it becomes bytes of one protocol or the other.
 
+mod arena;
+
+use std::ops::Range;
+
 use tarn_resp::{Protocol, encode};
 
-use crate::error::Error;
+pub use self::arena::{Arena, CHUNK_BYTES, Chunks};
+use crate::error::{Error, Result};
 
 /// A place in the command's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +38,8 @@ impl Span {
 pub struct Packed {
     shape: Shape,
     count: usize,
+    /// The chunks of the arena that they begin with.
+    chunks: (usize, usize),
     at: Span,
     /// All of them are the same in every protocol.
     plain: bool,
@@ -60,23 +67,35 @@ pub enum Shape {
     Pairs,
     /// An array of pairs to every client.
     Nested,
+    /// Just the one that there is.
+    One,
 }
 
 /// Gathers strings for a reply. It has the arena meanwhile, so what is read for it goes elsewhere.
 #[derive(Debug, Default)]
 pub struct Packer {
-    arena: Vec<u8>,
+    arena: Arena,
     start: usize,
+    first_chunk: usize,
     count: usize,
     /// What is still to come of arrays that have begun.
     inside: usize,
     /// Something came that is not the same in every protocol.
     mixed: bool,
+    /// It has a buffer of its own.
+    is_beside: bool,
 }
 
 impl Packer {
-    pub fn begin(arena: &mut Vec<u8>) -> Packer {
-        Packer { start: arena.len(), arena: std::mem::take(arena), count: 0, inside: 0, mixed: false }
+    pub fn begin(arena: &mut Arena) -> Packer {
+        let (start, arena) = (arena.len(), std::mem::take(arena));
+        Packer { start, first_chunk: arena.chunk_count(), arena, ..Packer::default() }
+    }
+
+    /// As [`Packer::begin`], but what is in the arena stays at hand. For long replies.
+    pub fn beside(arena: &mut Arena) -> Packer {
+        let arena = arena.beside();
+        Packer { first_chunk: arena.chunk_count(), arena, is_beside: true, ..Packer::default() }
     }
 
     /// One more was put.
@@ -86,12 +105,56 @@ impl Packer {
             0 => self.count += 1,
             _ => self.inside -= 1,
         }
+        if self.arena.len() - self.start > CHUNK_BYTES {
+            self.arena.cut(self.start);
+        }
     }
 
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
+        if bytes.len() > CHUNK_BYTES {
+            return self.push_long(bytes);
+        }
         encode::bulk(&mut self.arena, bytes);
         self.counted();
+    }
+
+    /// A chunk of its own, of the right size at once.
+    #[cold]
+    fn push_long(&mut self, bytes: &[u8]) {
+        if self.arena.len() > self.start {
+            self.arena.cut(self.start);
+        }
+        self.arena.reserve_exact(bytes.len() + 32);
+        encode::bulk(&mut self.arena, bytes);
+        self.counted();
+    }
+
+    /// Whether there is room for so much more.
+    pub fn ask(&mut self, more: u64) -> Result<()> {
+        self.arena.ask(usize::try_from(more).unwrap_or(usize::MAX))
+    }
+
+    /// A long string that `read` appends part by part.
+    pub fn push_parts(
+        &mut self,
+        len: u64,
+        mut read: impl FnMut(Range<u64>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let whole = usize::try_from(len).unwrap_or(usize::MAX);
+        self.arena.ask(whole)?;
+        encode::bulk_len(&mut self.arena, whole);
+        let part = CHUNK_BYTES as u64;
+        for start in (0..len).step_by(CHUNK_BYTES) {
+            let range = start..(start + part).min(len);
+            read(range, &mut self.arena)?;
+            if self.arena.len() - self.start > CHUNK_BYTES {
+                self.arena.cut(self.start);
+            }
+        }
+        self.arena.extend_from_slice(b"\r\n");
+        self.counted();
+        Ok(())
     }
 
     /// A place without a string.
@@ -147,7 +210,8 @@ impl Packer {
 
     /// Bytes that are there.
     pub fn bytes(&self) -> usize {
-        self.arena.len() - self.start
+        let chunks = self.arena.chunks(self.first_chunk, self.arena.chunk_count());
+        chunks.iter().map(Vec::len).sum::<usize>() + self.arena.len() - self.start
     }
 
     /// How many items there are.
@@ -156,28 +220,53 @@ impl Packer {
     }
 
     /// Gives the arena back.
-    pub fn finish(self, arena: &mut Vec<u8>, shape: Shape) -> Reply {
-        let at = Span { start: self.start, len: self.arena.len() - self.start };
-        *arena = self.arena;
-        Reply::Packed(Packed { shape, count: self.count, at, plain: !self.mixed })
+    pub fn finish(self, arena: &mut Arena, shape: Shape) -> Reply {
+        let chunks = (self.first_chunk, self.arena.chunk_count());
+        let (len, mut start) = (self.arena.len() - self.start, self.start);
+        if self.is_beside {
+            start = arena.join(self.arena);
+        } else {
+            *arena = self.arena;
+        }
+        let at = Span { start, len };
+        Reply::Packed(Packed { shape, count: self.count, chunks, at, plain: !self.mixed })
     }
 }
 
+/// A place in packed items.
+#[derive(Default)]
+struct Within {
+    /// The next one is the second of a pair.
+    is_value: bool,
+    /// Bytes that are still to come of the item before.
+    item_left: usize,
+}
+
 impl Packed {
-    fn write(&self, protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
+    fn write(&self, protocol: Protocol, arena: &Arena, out: &mut Vec<u8>) {
         self.write_len(protocol, out);
+        let mut at = Within::default();
+        for chunk in arena.chunks(self.chunks.0, self.chunks.1) {
+            self.write_items(protocol, chunk, &mut at, out);
+        }
+        self.write_items(protocol, self.at.of(arena), &mut at, out);
+    }
+
+    /// The items of a chunk, the first and the last of which may be in others as well.
+    fn write_items(&self, protocol: Protocol, items: &[u8], at: &mut Within, out: &mut Vec<u8>) {
         let in_pairs = self.is_nested(protocol);
-        let mut rest = self.at.of(arena);
         if self.plain && !in_pairs {
-            out.extend_from_slice(rest);
+            out.extend_from_slice(items);
             return;
         }
-        let mut is_name = true;
+        let (begun, mut rest) = items.split_at(at.item_left.min(items.len()));
+        out.extend_from_slice(begun);
+        at.item_left -= begun.len();
         while let Some(first) = rest.first() {
-            if in_pairs && is_name {
+            if in_pairs && !at.is_value {
                 encode::array_len(out, 2);
             }
-            is_name = !is_name;
+            at.is_value = !at.is_value;
             rest = match *first {
                 NIL => {
                     encode::null(out, protocol);
@@ -198,7 +287,9 @@ impl Packed {
                     behind
                 }
                 _ => {
-                    let (item, behind) = rest.split_at_checked(item_len(rest)).unwrap_or((rest, &[]));
+                    let len = item_len(rest);
+                    let (item, behind) = rest.split_at(len.min(rest.len()));
+                    at.item_left = len - item.len();
                     out.extend_from_slice(item);
                     behind
                 }
@@ -213,19 +304,38 @@ impl Packed {
             Shape::Map => encode::map_len(out, protocol, self.count / 2),
             _ if self.is_nested(protocol) => encode::array_len(out, self.count / 2),
             Shape::Pairs | Shape::Nested => encode::array_len(out, self.count),
+            Shape::One => {}
         }
     }
 
     /// Makes the arena the reply, where it is long and nothing stands in front: it is never kept twice. Whether it was.
-    fn hand_over(&self, protocol: Protocol, arena: &mut Vec<u8>, out: &mut Vec<u8>) -> bool {
-        if !out.is_empty() || !self.plain || self.is_nested(protocol) || self.at.len <= HANDED_OVER_BYTES {
+    fn hand_over(&self, protocol: Protocol, arena: &mut Arena, out: &mut Vec<u8>) -> bool {
+        let is_whole = self.plain && !self.is_nested(protocol) && self.chunks.0 == self.chunks.1;
+        if !out.is_empty() || !is_whole || self.at.len <= HANDED_OVER_BYTES {
             return false;
         }
         arena.truncate(self.at.start + self.at.len);
         self.write_len(protocol, out);
         arena.splice(..self.at.start, out.drain(..));
-        std::mem::swap(arena, out);
+        std::mem::swap(&mut **arena, out);
         true
+    }
+
+    /// Leaves a long reply in the chunks that it was made in, behind what is written to `out`.
+    fn hand_over_chunks(&self, protocol: Protocol, arena: &mut Arena, out: &mut Vec<u8>) -> Chunks {
+        self.write_len(protocol, out);
+        let mut chunks = arena.take_chunks();
+        chunks.push(arena.take_bytes(self.at));
+        if self.plain && !self.is_nested(protocol) {
+            return chunks;
+        }
+        let mut at = Within::default();
+        for chunk in &mut chunks {
+            let mut spelt = Vec::with_capacity(chunk.len());
+            self.write_items(protocol, chunk, &mut at, &mut spelt);
+            *chunk = spelt;
+        }
+        chunks
     }
 
     /// Whether the client gets pairs as arrays of two.
@@ -324,17 +434,29 @@ impl Reply {
         }
     }
 
-    /// As [`Reply::write`] where the arena is not needed any more: a long reply takes its place over.
-    pub fn write_out(&self, protocol: Protocol, arena: &mut Vec<u8>, out: &mut Vec<u8>) {
-        if let Reply::Packed(packed) = self
-            && packed.hand_over(protocol, arena, out)
-        {
-            return;
+    /// As [`Reply::write`] where the arena is not needed any more: a long reply takes its place over. If `chunks` are given, a very long
+    /// one is handed over there, and is to be sent behind `out`.
+    pub fn write_out(
+        &self,
+        protocol: Protocol,
+        arena: &mut Arena,
+        out: &mut Vec<u8>,
+        chunks: Option<&mut Chunks>,
+    ) {
+        match (self, chunks) {
+            (Reply::Packed(packed), Some(chunks)) if packed.chunks.0 < packed.chunks.1 => {
+                *chunks = packed.hand_over_chunks(protocol, arena, out);
+            }
+            (Reply::Bulk(Bytes::Span(span)), Some(chunks)) if span.len > CHUNK_BYTES => {
+                encode::bulk_len(out, span.len);
+                *chunks = vec![arena.take_bytes(*span), b"\r\n".to_vec()];
+            }
+            (Reply::Packed(packed), _) if packed.hand_over(protocol, arena, out) => {}
+            _ => self.write(protocol, arena, out),
         }
-        self.write(protocol, arena, out);
     }
 
-    pub fn write(&self, protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
+    pub fn write(&self, protocol: Protocol, arena: &Arena, out: &mut Vec<u8>) {
         match self {
             Reply::Simple(text) => encode::simple(out, text),
             Reply::Status(text) => encode::simple(out, text),
@@ -389,7 +511,7 @@ impl Reply {
     }
 }
 
-fn write_all(items: &[Reply], protocol: Protocol, arena: &[u8], out: &mut Vec<u8>) {
+fn write_all(items: &[Reply], protocol: Protocol, arena: &Arena, out: &mut Vec<u8>) {
     for item in items {
         item.write(protocol, arena, out);
     }
@@ -401,7 +523,8 @@ mod tests {
 
     #[test]
     fn packed_strings_take_the_shape_of_the_protocol() {
-        let mut arena = b"before".to_vec();
+        let mut arena = Arena::new();
+        arena.extend_from_slice(b"before");
         let mut packer = Packer::begin(&mut arena);
         for bytes in [&b"a"[..], b"", b"b", b"\r\n"] {
             packer.push(bytes);
@@ -441,7 +564,7 @@ mod tests {
 
     #[test]
     fn packed_integers_stand_alone_or_in_pairs() {
-        let mut arena = Vec::new();
+        let mut arena = Arena::new();
         let mut packer = Packer::begin(&mut arena);
         packer.push(b"a");
         packer.push_integer(-7);
@@ -457,7 +580,8 @@ mod tests {
     fn a_long_reply_is_handed_over() {
         for (len, begun) in [(HANDED_OVER_BYTES, false), (10, false), (HANDED_OVER_BYTES, true)] {
             for before in ["", "more than a length takes"] {
-                let mut arena = before.as_bytes().to_vec();
+                let mut arena = Arena::new();
+                arena.extend_from_slice(before.as_bytes());
                 let mut packer = Packer::begin(&mut arena);
                 packer.push(&vec![b'x'; len]);
                 packer.push(b"");
@@ -466,7 +590,7 @@ mod tests {
                 let mut out = if begun { b"+OK\r\n".to_vec() } else { Vec::new() };
                 let mut want = out.clone();
                 reply.write(Protocol::Resp3, &arena, &mut want);
-                reply.write_out(Protocol::Resp3, &mut arena, &mut out);
+                reply.write_out(Protocol::Resp3, &mut arena, &mut out, None);
                 assert!(out == want, "{len} {before}");
                 if !before.is_empty() && len == HANDED_OVER_BYTES && !begun {
                     assert_eq!(out.as_ptr(), place, "nothing is copied");
@@ -477,7 +601,7 @@ mod tests {
 
     #[test]
     fn packed_arrays_hold_what_follows_them() {
-        let mut arena = Vec::new();
+        let mut arena = Arena::new();
         let mut packer = Packer::begin(&mut arena);
         packer.push_array(2);
         packer.push(b"a");
@@ -502,7 +626,7 @@ mod tests {
 
     #[test]
     fn packed_numbers_are_doubles_where_there_are_some() {
-        let mut arena = Vec::new();
+        let mut arena = Arena::new();
         let mut packer = Packer::begin(&mut arena);
         packer.push(b"a");
         packer.push_double(-1.5);

@@ -19,13 +19,14 @@ use crate::dispatch::gate::{self, Refusal};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::Run;
-use crate::dispatch::unit::{Atomic, Call, Outcome, Unit};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits};
 use crate::dispatch::watches::Watching;
 use crate::encoding::SPACES;
 use crate::error::Error;
 use crate::keyspace::{Located, start};
 use crate::node::Node;
 use crate::pubsub::Queue;
+use crate::reply::Arena;
 
 /// When a kit's time begins.
 pub const START_MS: u64 = 1_700_000_000_000;
@@ -165,7 +166,7 @@ impl Kit {
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(reply) => reply.write(self.session.protocol, &[], &mut out),
+                Ok(reply) => reply.write(self.session.protocol, &Arena::new(), &mut out),
                 Err(stop) => write_error(&self.node, &self.executor.counters, &stop.into_error(), &mut out),
             }
             return out;
@@ -177,7 +178,7 @@ impl Kit {
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
             watching: Watching::No,
-            woken: false,
+            waits: Waits::No,
             now_ms: self.now_ms,
             limits: &limits,
         };
@@ -202,7 +203,7 @@ impl Kit {
             calls,
             atomic,
             watching: Watching::No,
-            woken: false,
+            waits: Waits::No,
             now_ms: self.now_ms,
             limits: &limits,
         };

@@ -222,15 +222,18 @@ impl Selector {
             return Err((Reason::Command, 0));
         }
         if let Reach::Only(patterns) = &self.keys {
-            for (at, flags) in command.keys(words) {
+            let check = |(at, flags): (usize, KeyFlags)| {
                 let key = words.get(at).unwrap_or(&[]);
                 let wanted = access(flags);
-                let matches = |known: &super::selector::KeyPattern| {
-                    known.access.covers(wanted) && matches(&known.pattern, key)
-                };
-                if !patterns.iter().any(matches) {
-                    return Err((Reason::Key, at));
+                let mut known = patterns.iter();
+                match known.any(|known| known.access.covers(wanted) && known.matches(key)) {
+                    true => Ok(()),
+                    false => Err((Reason::Key, at)),
                 }
+            };
+            match command.single_key(words) {
+                Some(key) => check(key)?,
+                None => command.keys(words).try_for_each(check)?,
             }
         }
         if let Some(channels) = command.spec.talks

@@ -5,6 +5,7 @@ use super::category::Categories;
 use super::rule::{Defaults, Rule, RuleError, has_spaces};
 use crate::config::words;
 use crate::dispatch::registry::{Registered, registry};
+use crate::glob;
 use crate::number;
 
 /// Everything, or what is listed.
@@ -27,6 +28,22 @@ impl<T> Reach<T> {
 pub struct KeyPattern {
     pub pattern: Box<[u8]>,
     pub access: Access,
+    /// Bytes of plain text that the pattern begins with.
+    text: usize,
+}
+
+impl KeyPattern {
+    fn new(pattern: &[u8], access: Access) -> KeyPattern {
+        KeyPattern { pattern: pattern.into(), access, text: glob::leading_text(pattern).0.len() }
+    }
+
+    /// Whether the key matches. Most patterns are a beginning and `*`.
+    #[inline]
+    pub fn matches(&self, key: &[u8]) -> bool {
+        let (text, rest) = self.pattern.split_at_checked(self.text).unwrap_or((&[], &self.pattern));
+        key.starts_with(text)
+            && (!text.is_empty() && rest == b"*" || glob::matches(&self.pattern, key, false))
+    }
 }
 
 /// Reading, writing or both.
@@ -173,7 +190,7 @@ impl Selector {
                 known.access.reads |= access.reads;
                 known.access.writes |= access.writes;
             }
-            None => patterns.push(KeyPattern { pattern: pattern.into(), access }),
+            None => patterns.push(KeyPattern::new(pattern, access)),
         }
         Ok(())
     }
@@ -217,9 +234,9 @@ impl Selector {
         }
         if command.subcommands.is_empty() {
             let first_arg = (command.id, behind.to_ascii_lowercase().into());
-            if !self.first_args.contains(&first_arg) {
-                self.first_args.push(first_arg);
-            }
+            // In the order of the rules, of which the later one stays.
+            self.first_args.retain(|known| *known != first_arg);
+            self.first_args.push(first_arg);
         } else {
             let command = command.subcommand(behind).ok_or(RuleError::Unknown)?;
             self.change(command, true);
@@ -338,4 +355,22 @@ fn databases(list: &[u8]) -> Result<Vec<u32>, RuleError> {
     numbers.sort_unstable();
     numbers.dedup();
     Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_pattern_matches_as_any_pattern_does() {
+        let patterns = [
+            "*", "", "a", "a*", "ab*", "a*b", "a?", "[ab]*", "a[bc]*", "\\a*", "a\\*", "ab\\*c*", "**", "a**",
+        ];
+        let keys = ["", "a", "ab", "abc", "ac", "b", "a*", "ab*c", "xa"];
+        for (pattern, key) in patterns.iter().flat_map(|pattern| keys.map(|key| (*pattern, key))) {
+            let known = KeyPattern::new(pattern.as_bytes(), Access::BOTH);
+            let expected = glob::matches(pattern.as_bytes(), key.as_bytes(), false);
+            assert_eq!(known.matches(key.as_bytes()), expected, "{pattern} {key}");
+        }
+    }
 }

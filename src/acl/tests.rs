@@ -131,6 +131,15 @@ fn the_file_is_only_its_owners() {
     assert_eq!(mode(&path), 0o640, "what the operator chose stays");
 }
 
+#[test]
+fn a_first_argument_that_is_given_again_is_shown_where_it_counts() {
+    let mut user = new_user();
+    for rule in ["+select|1", "+get|a", "+select|1"] {
+        user.apply(rule.as_bytes(), Defaults::default()).unwrap();
+    }
+    assert!(again(&user) == user, "{}", user.text().escape_ascii());
+}
+
 /// Bytes of which some are likely to be rules.
 fn rule() -> impl Strategy<Value = Vec<u8>> {
     let word = prop::sample::select(vec![

@@ -73,7 +73,7 @@ fn offset(env: &Env<'_>, text: &[u8], width: Option<u32>) -> Result<u64> {
     place
         .and_then(|place| u64::try_from(place).ok())
         .filter(|place| place / 8 < env.limits.max_string_len as u64)
-        .ok_or(Error::reply("ERR bit offset is not an integer or out of range").into())
+        .ok_or_else(|| Error::reply("ERR bit offset is not an integer or out of range").into())
 }
 
 fn setbit(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
@@ -254,7 +254,7 @@ fn steps(env: &Env<'_>, mut args: Args<'_>) -> Result<Vec<Step>> {
         } else {
             return Err(Error::Syntax.into());
         };
-        let field = Field::parse(args.next()?).ok_or(Error::reply(
+        let field = Field::parse(args.next()?).ok_or_else(|| Error::reply(
             "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",
         ))?;
         let at = offset(env, args.next()?, Some(field.width))?;

@@ -1,10 +1,9 @@
-//! CLUSTER on a node that owns every slot, and the commands that cluster clients send along with it.
+//! CLUSTER on a node that serves every slot, and the commands that cluster clients send along with it.
 
+mod nodes;
 mod slots;
 
 use super::help::help;
-use crate::clients::flag;
-use crate::config::Config;
 use crate::dispatch::args::Args;
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Arity, Flags, Group, Keys, SessionFn, Spec, container, read, session};
@@ -13,25 +12,20 @@ use crate::error::{Error, Result};
 use crate::keyspace::scan;
 use crate::reply::Reply;
 
-/// Redis adds this to a node's port for the cluster's own traffic.
-const BUS_PORT_OFFSET: u32 = 10_000;
-/// The epoch of a cluster that has never changed.
-const EPOCH: u64 = 1;
-
 const ADMIN: Flags = Flags::ADMIN.or(Flags::STALE).or(Flags::NO_ASYNC_LOADING);
 
 const fn asking(name: &'static str, arity: Arity, run: SessionFn) -> Spec {
     session(name, arity, run).group(Group::Cluster).flags(Flags::STALE).since("3.0.0").complexity("O(1)")
 }
 
-/// What would change a cluster, which a single node is not.
+/// What would change a cluster: who is in it is known, and nobody moves keys.
 const fn changing(name: &'static str, arity: Arity) -> Spec {
     session(name, arity, refuse)
         .group(Group::Cluster)
         .flags(ADMIN)
         .since("3.0.0")
         .complexity("O(1)")
-        .summary("Is refused: one node owns every slot.")
+        .summary("Is refused: every node serves every slot.")
 }
 
 const fn connection(name: &'static str, flags: Flags) -> Spec {
@@ -75,17 +69,17 @@ const SUBCOMMANDS: &[Spec] = &[
     asking("keyslot", Arity::Exactly(3), keyslot)
         .complexity("O(N) where N is the number of bytes in the key")
         .summary("Computes the slot of a key."),
-    asking("info", Arity::Exactly(2), info)
+    asking("info", Arity::Exactly(2), nodes::info)
         .tips(&["nondeterministic_output"])
         .summary("Describes the state of the cluster."),
-    asking("nodes", Arity::Exactly(2), nodes)
+    asking("nodes", Arity::Exactly(2), nodes::nodes)
         .tips(&["nondeterministic_output"])
         .summary("Lists the nodes as lines of text."),
-    asking("slots", Arity::Exactly(2), slots)
+    asking("slots", Arity::Exactly(2), nodes::slots)
         .tips(&["nondeterministic_output"])
         .replaced_by("7.0.0", "`CLUSTER SHARDS`")
         .summary("Lists ranges of slots with their node."),
-    asking("shards", Arity::Exactly(2), shards)
+    asking("shards", Arity::Exactly(2), nodes::shards)
         .tips(&["nondeterministic_output"])
         .since("7.0.0")
         .summary("Lists ranges of slots with their nodes, in more detail."),
@@ -94,10 +88,10 @@ const SUBCOMMANDS: &[Spec] = &[
         .tips(&["nondeterministic_output"])
         .since("7.2.0")
         .summary("Tells the name of the node's shard, which has one node."),
-    asking("links", Arity::Exactly(2), links)
+    asking("links", Arity::Exactly(2), nodes::links)
         .tips(&["nondeterministic_output"])
         .since("7.0.0")
-        .summary("Lists connections between nodes: there are none."),
+        .summary("Lists the connections between this node and others."),
     asking("countkeysinslot", Arity::Exactly(3), countkeysinslot)
         .complexity("O(N) where N is the number of keys in the slot.")
         .summary("Counts the keys of a slot."),
@@ -153,7 +147,7 @@ const SUBCOMMANDS: &[Spec] = &[
     changing("meet", Arity::AtLeast(4)),
     changing("migrateslots", Arity::AtLeast(4)).since("Valkey 9.0.0"),
     changing("migration", Arity::AtLeast(4)).since("8.4.0"),
-    asking("getslotmigrations", Arity::Exactly(2), links)
+    asking("getslotmigrations", Arity::Exactly(2), none)
         .since("Valkey 9.0.0")
         .summary("Lists slots that are under way to other nodes: there are none."),
     changing("replicate", Arity::Exactly(3)),
@@ -162,7 +156,7 @@ const SUBCOMMANDS: &[Spec] = &[
         .flags(Flags::ADMIN.or(Flags::NOSCRIPT).or(Flags::STALE))
         .since("3.0.0")
         .complexity("O(1)")
-        .summary("Is refused: one node owns every slot."),
+        .summary("Is refused: every node serves every slot."),
     changing("set-config-epoch", Arity::Exactly(3)),
     changing("setslot", Arity::AtLeast(4)),
     changing("syncslots", Arity::AtLeast(3)).since("Valkey 9.0.0"),
@@ -193,7 +187,7 @@ fn accept(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
 
 fn refuse(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    Err(Error::reply("ERR This node owns every slot, its cluster cannot be changed").into())
+    Err(Error::reply("ERR This node serves every slot, its cluster cannot be changed").into())
 }
 
 fn keyslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
@@ -201,107 +195,12 @@ fn keyslot(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Reply::Integer(i64::from(slot::of(args.key()?))).into())
 }
 
-fn info(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    check_enabled(cx)?;
-    let text = format!(
-        "cluster_state:ok\r\ncluster_slots_assigned:{SLOTS}\r\ncluster_slots_ok:{SLOTS}\r\ncluster_slots_pfail:0\r\n\
-         cluster_slots_fail:0\r\ncluster_known_nodes:1\r\ncluster_size:1\r\ncluster_current_epoch:{EPOCH}\r\n\
-         cluster_my_epoch:{EPOCH}\r\ncluster_stats_messages_sent:0\r\ncluster_stats_messages_received:0\r\n\
-         total_cluster_links_buffer_limit_exceeded:0\r\n"
-    );
-    Ok(Reply::Verbatim(b"txt", text.into()).into())
-}
-
-/// The node as clients are told of it.
-struct Myself {
-    id: String,
-    /// Empty where it is not known: clients then use the address they connected to.
-    ip: String,
-    hostname: String,
-    /// Of the kind that the client came by.
-    port: u16,
-    /// With TLS and without; zero for none.
-    tls_port: u16,
-    plain_port: u16,
-}
-
-impl Myself {
-    fn new(cx: &SessionCx<'_>) -> Myself {
-        let config: &Config = &cx.node.config.current();
-        let announced = |announced: u16, own: u16| if announced == 0 { own } else { announced };
-        let plain_port = announced(config.cluster_announce_port, config.port);
-        let tls_port = announced(config.cluster_announce_tls_port, config.tls_port);
-        let is_tls = cx.session.client.has(flag::TLS);
-        Myself {
-            id: cx.node.run_id.clone(),
-            ip: config.cluster_announce_ip.clone(),
-            hostname: config.cluster_announce_hostname.clone(),
-            port: if is_tls { tls_port } else { plain_port },
-            tls_port,
-            plain_port,
-        }
-    }
-}
-
-fn nodes(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    check_enabled(cx)?;
-    let Myself { id, ip, hostname, port, .. } = Myself::new(cx);
-    let comma = if hostname.is_empty() { "" } else { "," };
-    let bus_port = u32::from(port) + BUS_PORT_OFFSET;
-    let last = SLOTS - 1;
-    let line = format!(
-        "{id} {ip}:{port}@{bus_port}{comma}{hostname} myself,master - 0 0 {EPOCH} connected 0-{last}\n"
-    );
-    Ok(Reply::Verbatim(b"txt", line.into()).into())
-}
-
-fn slots(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    check_enabled(cx)?;
-    let Myself { id, ip, hostname, port, .. } = Myself::new(cx);
-    let more =
-        if hostname.is_empty() { vec![] } else { vec![(Reply::text("hostname"), Reply::bulk(hostname))] };
-    let node = Reply::Array(vec![
-        Reply::bulk(ip),
-        Reply::Integer(i64::from(port)),
-        Reply::bulk(id),
-        Reply::Map(more),
-    ]);
-    let range = vec![Reply::Integer(0), Reply::Integer(i64::from(SLOTS - 1)), node];
-    Ok(Reply::Array(vec![Reply::Array(range)]).into())
-}
-
-fn shards(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
-    check_enabled(cx)?;
-    let Myself { id, ip, hostname, tls_port, plain_port, .. } = Myself::new(cx);
-    let mut node = vec![(Reply::text("id"), Reply::bulk(id))];
-    for (name, port) in [("port", plain_port), ("tls-port", tls_port)] {
-        if port != 0 {
-            node.push((Reply::text(name), Reply::Integer(i64::from(port))));
-        }
-    }
-    node.extend([(Reply::text("ip"), Reply::bulk(ip.clone())), (Reply::text("endpoint"), Reply::bulk(ip))]);
-    if !hostname.is_empty() {
-        node.push((Reply::text("hostname"), Reply::bulk(hostname)));
-    }
-    node.extend([
-        (Reply::text("role"), Reply::text("master")),
-        (Reply::text("replication-offset"), Reply::Integer(0)),
-        (Reply::text("health"), Reply::text("online")),
-    ]);
-    let range = vec![Reply::Integer(0), Reply::Integer(i64::from(SLOTS - 1))];
-    let shard = vec![
-        (Reply::text("slots"), Reply::Array(range)),
-        (Reply::text("nodes"), Reply::Array(vec![Reply::Map(node)])),
-    ];
-    Ok(Reply::Array(vec![Reply::Map(shard)]).into())
-}
-
 fn myid(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
     Ok(Reply::bulk(cx.node.run_id.clone()).into())
 }
 
-fn links(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
+fn none(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
     Ok(Reply::Array(vec![]).into())
 }
@@ -335,23 +234,14 @@ fn valid_slot(slot: i64) -> Option<u16> {
 
 fn replicas(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    known(cx, args.next()?)?;
+    nodes::known(cx, args.next()?)?;
     Ok(Reply::Array(vec![]).into())
 }
 
 fn count_failure_reports(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     check_enabled(cx)?;
-    known(cx, args.next()?)?;
+    nodes::known(cx, args.next()?)?;
     Ok(Reply::Integer(0).into())
-}
-
-/// Only this node is known.
-fn known(cx: &SessionCx<'_>, id: &[u8]) -> Result<()> {
-    if id == cx.node.run_id.as_bytes() {
-        Ok(())
-    } else {
-        Err(Error::about("ERR Unknown node ", id, "").into())
-    }
 }
 
 fn help_text(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {

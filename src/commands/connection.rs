@@ -116,7 +116,7 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         None => None,
         Some(word) => {
             let version = number::parse_i64(word)
-                .ok_or(Error::reply("ERR Protocol version is not an integer or out of range"))?;
+                .ok_or_else(|| Error::reply("ERR Protocol version is not an integer or out of range"))?;
             args.next()?;
             Some(match version {
                 2 => Protocol::Resp2,

@@ -133,7 +133,7 @@ fn dbsize(cx: &mut ReadCx<'_>, _: Args<'_>) -> Result<Reply> {
 
 /// A database by the number a client gave.
 pub fn index(cx: &mut impl View, word: &[u8]) -> Result<Db> {
-    cx.database(small_int(word)?).ok_or(Error::DbOutOfRange.into())
+    cx.database(small_int(word)?).ok_or_else(|| Error::DbOutOfRange.into())
 }
 
 /// What Redis reads as a C int.

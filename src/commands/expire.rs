@@ -121,7 +121,7 @@ fn absolute_ms(time: &[u8], name: &'static str, unit: Unit, base: Base, now_ms: 
         Base::Now => ms.and_then(|ms| ms.checked_add_unsigned(now_ms)),
         Base::Epoch => ms,
     };
-    at_ms.ok_or(Error::InvalidExpire(name).into())
+    at_ms.ok_or_else(|| Error::InvalidExpire(name).into())
 }
 
 /// NX, XX, GT and LT.

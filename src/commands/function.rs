@@ -132,7 +132,8 @@ fn load(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
     Ok(Answer::Worker(Box::new(move |node| {
         let library = Arc::new(Library::load(&code)?);
         let name = library.name.clone();
-        change_libraries(node, |functions| functions.with_added(&[library], if_taken, false))?;
+        let added = [library];
+        change_libraries(node, |functions| functions.with_added(&added, if_taken, false))?;
         Ok(Reply::bulk(name))
     })))
 }
@@ -183,8 +184,8 @@ fn restore(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         }
     };
     Ok(Answer::Worker(Box::new(move |node| {
-        let (content, _) =
-            rdb::open(&payload).ok_or(Error::reply("ERR DUMP payload version or checksum are wrong"))?;
+        let (content, _) = rdb::open(&payload)
+            .ok_or_else(|| Error::reply("ERR DUMP payload version or checksum are wrong"))?;
         let mut codes = functions::Codes::of(content);
         let mut libraries = Vec::new();
         while let Some(code) = codes.next().map_err(|unfit| Error::reply(unfit.words()))? {

@@ -112,11 +112,11 @@ fn wanted(cx: &SessionCx<'_>, mut args: Args<'_>) -> Result<Wanted> {
 
 fn slots(args: &mut Args<'_>) -> Result<Vec<u16>> {
     let count = usize::try_from(args.int()?).ok().filter(|count| (1..=SLOTS as usize).contains(count));
-    let count = count.ok_or(Error::reply("ERR SLOTS count must be between 1 and 16384"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR SLOTS count must be between 1 and 16384"))?;
     let mut slots = Vec::new();
     for _ in 0..count.min(args.left()) {
         let slot = u16::try_from(args.int()?).ok().filter(|slot| *slot < SLOTS);
-        slots.push(slot.ok_or(Error::reply("ERR Invalid or out of range slot"))?);
+        slots.push(slot.ok_or_else(|| Error::reply("ERR Invalid or out of range slot"))?);
     }
     if slots.len() != count {
         return Err(Error::reply("ERR not enough slot numbers provided").into());

@@ -18,6 +18,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Adds elements to a HyperLogLog, which is created if there is none."),
     write("pfcount", Arity::AtLeast(2), Keys::range(1, -1, 1, KeyFlags::RW.or(KeyFlags::ACCESS)), pfcount)
         .set_flags(Flags::READONLY)
+        .batches_alone()
         .key_note(
             "RW because it may change the internal representation of the key, and propagate to replicas",
         )
@@ -84,14 +85,14 @@ fn pfdebug(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (subcommand, key) = (args.next()?, args.key()?);
     let found = entry::find(cx, key)?;
     let sketch = hyperloglog::read(cx, &found)?;
-    let mut sketch = sketch.ok_or(Error::reply("ERR The specified key does not exist"))?;
+    let mut sketch = sketch.ok_or_else(|| Error::reply("ERR The specified key does not exist"))?;
     if subcommand.eq_ignore_ascii_case(b"getreg") {
         make_dense(cx, &found, &mut sketch)?;
         let mut packer = Packer::begin(cx.arena());
         sketch.ranks().for_each(|rank| packer.push_integer(i64::from(rank)));
         Ok(packer.finish(cx.arena(), Shape::Array))
     } else if subcommand.eq_ignore_ascii_case(b"decode") {
-        let spelt = sketch.spell()?.ok_or(Error::reply("ERR HLL encoding is not sparse"))?;
+        let spelt = sketch.spell()?.ok_or_else(|| Error::reply("ERR HLL encoding is not sparse"))?;
         Ok(Reply::bulk(spelt))
     } else if subcommand.eq_ignore_ascii_case(b"encoding") {
         Ok(Reply::Simple(match sketch.form() {

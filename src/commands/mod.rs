@@ -94,8 +94,8 @@ fn subcommand_syntax(container: &str, args: Args<'_>) -> Error {
 fn seconds_ms(word: &[u8]) -> Result<u64> {
     /// What Redis can count to.
     const MAX_MS: f64 = 9_223_372_036_854_775_000.0;
-    let seconds =
-        number::double::parse(word).ok_or(Error::reply("ERR timeout is not a float or out of range"))?;
+    let seconds = number::double::parse(word)
+        .ok_or_else(|| Error::reply("ERR timeout is not a float or out of range"))?;
     let ms = (seconds * 1_000.0).ceil();
     if !(0.0..=MAX_MS).contains(&ms) {
         return Err(Error::reply("ERR timeout is negative").into());
@@ -105,6 +105,7 @@ fn seconds_ms(word: &[u8]) -> Result<u64> {
 
 /// A time to wait, as the commands that wait take it.
 fn timeout_ms(word: &[u8]) -> Result<u64> {
-    let ms = number::parse_i64(word).ok_or(Error::reply("ERR timeout is not an integer or out of range"))?;
+    let ms = number::parse_i64(word)
+        .ok_or_else(|| Error::reply("ERR timeout is not an integer or out of range"))?;
     u64::try_from(ms).map_err(|_| Error::reply("ERR timeout is negative").into())
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::glob;
 use crate::keyspace::{Env, ReadCx, View as _, entry, scan as walk};
 use crate::number;
-use crate::reply::{Reply, Span};
+use crate::reply::{Packer, Reply, Shape};
 
 /// Keys that SCAN visits unless told otherwise.
 const DEFAULT_COUNT: usize = 10;
@@ -90,7 +90,7 @@ fn scan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 }
 
 fn positive(count: i64) -> Result<usize> {
-    usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::Syntax.into())
+    usize::try_from(count).ok().filter(|count| *count > 0).ok_or_else(|| Error::Syntax.into())
 }
 
 /// As C's strtoul reads it: nothing is 0, a minus counts from the end, and a NUL ends the number.
@@ -131,16 +131,12 @@ impl Wanted<'_> {
 }
 
 /// Names of keys on their way into a reply.
-pub struct Names {
-    arena: Vec<u8>,
-    names: Vec<Reply>,
-}
+pub struct Names(Packer);
 
 impl Names {
     pub fn add_if(&mut self, wanted: &Wanted<'_>, found: walk::Found<'_>) {
         if wanted.admits(found) {
-            self.names.push(Reply::span(Span { start: self.arena.len(), len: found.key.len() }));
-            self.arena.extend_from_slice(found.key);
+            self.0.push(found.key);
         }
     }
 }
@@ -150,10 +146,10 @@ pub fn gather<'a, T>(
     cx: &mut ReadCx<'a>,
     walk: impl FnOnce(&mut ReadCx<'a>, &mut Names) -> Result<T>,
 ) -> Result<(T, Reply)> {
-    let mut names = Names { arena: std::mem::take(cx.arena()), names: Vec::new() };
+    let mut names = Names(Packer::begin(cx.arena()));
     let done = walk(cx, &mut names);
-    *cx.arena() = names.arena;
-    Ok((done?, Reply::Array(names.names)))
+    let names = names.0.finish(cx.arena(), Shape::Array);
+    done.map(|done| (done, names))
 }
 
 #[cfg(test)]

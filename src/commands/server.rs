@@ -254,7 +254,7 @@ fn wait_aof(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         return Err(Error::reply("ERR value is out of range, value must between 0 and 1").into());
     }
     let replicas = number::parse_i64(args.next()?).filter(|replicas| *replicas >= 0);
-    let replicas = replicas.ok_or(Error::reply("ERR value is out of range, must be positive"))?;
+    let replicas = replicas.ok_or_else(|| Error::reply("ERR value is out of range, must be positive"))?;
     let timeout_ms = super::timeout_ms(args.next()?)?;
     let answer = |synced: i64| Reply::Array(vec![Reply::Integer(synced), Reply::Integer(0)]);
     if replicas > 0 {

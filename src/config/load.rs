@@ -132,8 +132,8 @@ impl Loader {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            let split =
-                words::split(line).ok_or(Mistake::Line("Unbalanced quotes in configuration line".into()));
+            let split = words::split(line)
+                .ok_or_else(|| Mistake::Line("Unbalanced quotes in configuration line".into()));
             split
                 .and_then(|words| self.directive(&words, depth))
                 .map_err(|mistake| mistake.at(place(index + 1), line))?;

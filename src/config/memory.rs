@@ -14,7 +14,7 @@ use tarn_engine::MemoryBudget;
 
 use super::Config;
 use super::types::{Share, percent_of};
-use crate::query_memory::QueryBudget;
+use crate::client_memory::ClientBudget;
 
 const MIB: u64 = 1 << 20;
 /// Of the machine's memory when `maxmemory` is 0: the page cache and other programs need the rest.
@@ -29,8 +29,12 @@ pub const MIN_RESERVE_PERCENT: u8 = 5;
 /// Kept for clients where `maxmemory-clients 0` sets no limit for them.
 const UNLIMITED_CLIENTS: Share = Share::Percent(10);
 
-/// What one command may take of the total while there is no other long one: its words are in memory, and soon in dirty rows.
-const LONGEST_QUERY_PERCENT: u8 = 25;
+/// What one command may take of the total while there is no other long one. A value is in memory up to seven times on its way: as it was
+/// read, as words of a worker, in the transaction, in the log's buffer, as a dirty row, and twice while it is written back.
+const LONGEST_QUERY_PERCENT: u8 = 12;
+
+/// The same of one reply.
+const LONGEST_REPLY_PERCENT: u8 = 25;
 
 /// The budget and its parts, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +44,9 @@ pub struct MemorySplit {
     /// None: no common limit.
     pub clients_bytes: Option<u64>,
     /// For long commands of which a part has come.
-    pub queries: QueryBudget,
+    pub queries: ClientBudget,
+    /// For long replies that are not sent yet.
+    pub replies: ClientBudget,
 }
 
 impl Config {
@@ -70,11 +76,21 @@ impl Config {
             row_cache_bytes: row_cache as usize,
             block_cache_bytes: block_cache as usize,
         };
-        let queries = QueryBudget {
+        let queries = ClientBudget {
             together_bytes: clients as usize,
             alone_bytes: percent_of(total, LONGEST_QUERY_PERCENT) as usize,
         };
-        MemorySplit { total_bytes: total, engine, clients_bytes: limited.then_some(clients), queries }
+        let replies = ClientBudget {
+            together_bytes: clients as usize,
+            alone_bytes: percent_of(total, LONGEST_REPLY_PERCENT) as usize,
+        };
+        MemorySplit {
+            total_bytes: total,
+            engine,
+            clients_bytes: limited.then_some(clients),
+            queries,
+            replies,
+        }
     }
 
     pub(super) fn check_memory(&self) -> Result<(), (&'static str, String)> {

@@ -111,6 +111,7 @@ config! {
     tikv_pd_addresses: Vec<String>,
     tikv_prefix: String,
     tikv_timeout_millis: u64,
+    tikv_gc_seconds: u64,
     tikv_workers: usize,
     appendfsync: AppendFsync,
     recover_truncate_log: bool,
@@ -198,6 +199,10 @@ config! {
     /// Zero is `tls-port`.
     cluster_announce_tls_port: u16,
     cluster_announce_hostname: String,
+    /// Zero is 10000 above `port`.
+    cluster_port: u16,
+    /// Zero is `cluster-port`.
+    cluster_announce_bus_port: u16,
 
     /// Names of commands and what they are called instead, in the order of the lines; not an option.
     renamed_commands: Vec<(Vec<u8>, Vec<u8>)>,
@@ -249,6 +254,16 @@ impl Config {
     /// Whether anything here speaks TLS.
     pub fn uses_tls(&self) -> bool {
         self.tls_port != 0 || (self.metrics_tls && self.metrics_port != 0)
+    }
+
+    /// Where other nodes on the same data connect to; zero is any port that is free.
+    pub fn link_port(&self) -> u16 {
+        let port = if self.port == 0 { self.tls_port } else { self.port };
+        match (self.cluster_port, port) {
+            (0, 0) => 0,
+            (0, port) => port.checked_add(limits::BUS_PORT_OFFSET).unwrap_or(0),
+            (set, _) => set,
+        }
     }
 
     /// The sizes that commands ask for.

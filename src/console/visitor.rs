@@ -17,11 +17,12 @@ use crate::dispatch::monitor;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::{Flags, Run};
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why, nil};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits, Why, nil};
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::{Located, local};
 use crate::node::Node;
+use crate::reply::Arena;
 
 /// Replies of one request together; what comes behind is not run.
 const MAX_REPLY_BYTES: usize = 16 << 20;
@@ -136,7 +137,7 @@ impl Visitor {
                     calls: std::iter::once(call),
                     atomic: Atomic::Yes,
                     watching: Watching::No,
-                    woken: false,
+                    waits: Waits::No,
                     now_ms,
                     limits: &limits,
                 };
@@ -144,7 +145,7 @@ impl Visitor {
                     Outcome::Replied { wrote: true } => make_durable(&node, config.appendfsync),
                     // Nobody waits here.
                     Outcome::Park(park) => {
-                        nil(&park).write(self.session.protocol, &[], out);
+                        nil(&park).write(self.session.protocol, &Arena::new(), out);
                         Ok(())
                     }
                     // Somebody has its keys for long. Who clicks can click again.
@@ -192,7 +193,7 @@ impl Visitor {
                 return Err(Error::reply("ERR this command needs a connection of its own"));
             }
         };
-        reply.write(self.session.protocol, &[], out);
+        reply.write(self.session.protocol, &Arena::new(), out);
         Ok(())
     }
 }

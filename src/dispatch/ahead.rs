@@ -6,8 +6,7 @@ use tarn_engine::{Read, Space};
 use super::hints::{Elements, Target};
 use super::unit::{Calls, Unit};
 use crate::encoding::rows::{self, RowKey};
-use crate::encoding::{META, SYSTEM, slot, system};
-use crate::keyspace::stripe_of;
+use crate::encoding::{META, SYSTEM, slot};
 use crate::node::Node;
 
 /// Keys of a unit that are fetched ahead; further ones are read when it is their turn.
@@ -32,7 +31,7 @@ pub(super) fn fetch<'c>(node: &Node, read: &dyn Read, unit: &Unit<'_, impl Calls
         wanted.push((META, rows::meta(db, slot, rows::hash48(seed, key), key)));
         if writes {
             // Keys that come and go are counted.
-            wanted.push((SYSTEM, RowKey::from_slice(&system::key_count(db, stripe_of(slot)))));
+            wanted.push((SYSTEM, RowKey::from_slice(&node.keyspace.shared.count_row(db, slot))));
         }
     }
     if wanted.len() < 2 || !get(read, wanted) {

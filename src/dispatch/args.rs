@@ -58,7 +58,7 @@ impl<'a> Args<'a> {
     }
 
     pub fn int(&mut self) -> Result<i64> {
-        number::parse_i64(self.next()?).ok_or(Error::NotInteger.into())
+        number::parse_i64(self.next()?).ok_or_else(|| Error::NotInteger.into())
     }
 
     /// Takes the next word if it is this one, in any case.

@@ -167,17 +167,23 @@ impl Node {
     pub fn publish(&self, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
         // Whatever this publisher's commits had to tell is told already, or waits.
         if self.backlog.is_empty() {
-            return self.pubsub.publish(kind, channel, message, AT_ONCE);
+            return self.hand_out(kind, channel, message, AT_ONCE);
         }
         let message = What::Message(kind, channel.into(), message.into());
         self.backlog.follow(message, |what| self.tell(AT_ONCE, what));
         self.pubsub.reach(kind, channel)
     }
 
+    /// To subscribers here and on other nodes. Those here are counted.
+    fn hand_out(&self, kind: Kind, channel: &[u8], message: &[u8], at: Position) -> usize {
+        self.nodes.publish(kind, channel, message);
+        self.pubsub.publish(kind, channel, message, at)
+    }
+
     fn tell(&self, at: Position, what: What) {
         match what {
             What::Message(kind, channel, message) => {
-                self.pubsub.publish(kind, &channel, &message, at);
+                self.hand_out(kind, &channel, &message, at);
             }
             What::Effects(events, effects) => {
                 for effect in effects {
@@ -185,7 +191,7 @@ impl Node {
                         let shard = matches!(note, Note::Message { shard: true, .. });
                         let kind = if shard { Kind::Shard } else { Kind::Channel };
                         note.each_message(events, &mut |channel, message| {
-                            self.pubsub.publish(kind, channel, message, at);
+                            self.hand_out(kind, channel, message, at);
                         });
                     }
                 }

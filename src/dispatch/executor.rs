@@ -1,31 +1,35 @@
 //! Running a unit: locks, transaction, handler after handler, commit, effects, replies. The same code runs a unit on an I/O
 //! thread and on a worker; what differs is how long it may wait.
 
+mod long;
 mod remote;
+mod serving;
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
 use tarn_engine::{Error as EngineError, Read, Wait};
 
+pub use self::long::LongReply;
+pub use self::serving::Served;
 use super::ahead;
 use super::caller::Caller;
-use super::gate;
 use super::locks::{Busy, Held, LockSet, Mode, Patience, StripeSet};
 use super::script::busy_error;
-use super::spec::{Flags, KeyFlags, Run};
+use super::spec::{Batch, Flags, KeyFlags, Run};
 use super::transaction::{Behind, Hold, Ready, Replies, Turn, next_random};
-use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Why};
+use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Waits, Why};
 use super::waiters::Waiter;
 use super::watches::{Watch, WatchedKey, Watching};
-use crate::acl::Context;
-use crate::commands::acl::note_denied;
+use crate::client_memory::ClientBudget;
 use crate::encoding::slot;
-use crate::error::{Error, Result, Stop};
-use crate::keyspace::{Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, entry, reap, stripe_of};
+use crate::error::{Error, Park, Result, Stop};
+use crate::keyspace::{
+    Db, Env, Limits, Located, Place, ReadCx, Source, WriteCx, draws, entry, reap, stripe_of,
+};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
+use crate::reply::{Arena, Chunks};
 
 /// An arena larger than this is given back after the unit.
 const ARENA_KEEP_BYTES: usize = 256 * 1024;
@@ -40,13 +44,19 @@ pub struct Executor {
     /// The calls of the last unit.
     pub steps: Vec<Step>,
     pub contention: Contention,
+    /// Who waits in the last unit, if it is a blocking command that was to ([`Waits::As`]).
+    pub parked: Option<Arc<Waiter>>,
     /// Keys that were changed and that somebody waits for.
     ready: Vec<Ready>,
     /// Stripes that the scripts of the unit need beyond those of its keys.
     missing: LockSet,
     /// What a unit wants that was moved although it ran on a worker: somebody has it for long.
     pub wanted: LockSet,
-    arena: Vec<u8>,
+    arena: Arena,
+    /// Where the worker wants a long reply of a single call; see [`crate::reply::Reply::write_out`].
+    long: Option<Chunks>,
+    /// Room for replies, and the configuration that says so.
+    reply_budget: Option<(u64, ClientBudget)>,
     /// The random number of the unit that runs.
     random: u64,
 }
@@ -94,12 +104,20 @@ impl Executor {
             counters,
             steps: Vec::new(),
             contention: Contention::default(),
+            parked: None,
             ready: Vec::new(),
             missing: LockSet::default(),
             wanted: LockSet::default(),
-            arena: Vec::new(),
+            arena: Arena::new(),
+            long: None,
+            reply_budget: None,
             random,
         }
+    }
+
+    /// For an I/O thread: what gathers much goes to a worker.
+    pub fn on_io_thread(node: Arc<Node>, counters: Arc<ThreadCounters>) -> Executor {
+        Executor { arena: Arena::short(), ..Executor::new(node, counters) }
     }
 
     /// For work of the server that is not counted.
@@ -114,7 +132,8 @@ impl Executor {
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
         let begin = out.len();
-        let mut replies = Replies { out, begin, steps: &mut steps };
+        let mut long = self.long.take();
+        let mut replies = Replies { out, chunks: long.as_mut(), begin, steps: &mut steps };
         let outcome = match on {
             // It would be refused with its first read.
             On::IoThread if !self.node.engine.keeps_resident() => Outcome::Move(Why::Cold),
@@ -131,110 +150,9 @@ impl Executor {
             self.serve_ready(on);
         }
         self.steps = steps;
-        if self.arena.capacity() > ARENA_KEEP_BYTES {
-            self.arena = Vec::new();
-        }
+        self.long = long;
+        self.arena.shrink(ARENA_KEEP_BYTES);
         outcome
-    }
-
-    /// Serves those who wait for keys that were changed, the longest waiting first, as long as there is something for them.
-    #[cold]
-    fn serve_ready(&mut self, on: On) {
-        let mut keys: VecDeque<Ready> = std::mem::take(&mut self.ready).into();
-        while let Some(Ready { key, may_be_gone }) = keys.pop_front() {
-            let (mut behind, mut is_gone) = (None, may_be_gone && !self.exists(&key));
-            while let Some((number, waiter)) = self.node.waiters.next(&key, behind) {
-                behind = Some(number);
-                // Where there is no key, only those are served who wait for what goes with it.
-                if is_gone && !waiter.queued.command.spec.ends_with_key || !waiter.take() {
-                    continue;
-                }
-                let served = self.serve(&waiter, on);
-                if let (Served::Moved(why), Some(post)) = (served, self.node.post()) {
-                    post.serve_on_worker(Arc::clone(&waiter), why);
-                }
-                let is_served = served == Served::Replied;
-                // What its own commit has made ready comes behind.
-                keys.extend(std::mem::take(&mut self.ready));
-                is_gone |= !is_served && !self.exists(&key);
-            }
-        }
-    }
-
-    /// Runs the command of a waiter that was taken.
-    pub fn serve(&mut self, waiter: &Arc<Waiter>, on: On) -> Served {
-        let node = Arc::clone(&self.node);
-        let Some(post) = node.post() else { return Served::Waits };
-        if let Some(refusal) = self.refuse_waiter(waiter) {
-            node.waiters.finish(waiter);
-            post.served(waiter, refusal);
-            return Served::Replied;
-        }
-        loop {
-            if waiter.is_gone() {
-                node.waiters.finish(waiter);
-                return Served::Waits;
-            }
-            let unit = Unit {
-                caller: waiter.caller,
-                calls: std::iter::once(waiter.queued.call()),
-                atomic: Atomic::Yes,
-                watching: Watching::No,
-                woken: true,
-                now_ms: node.clock.now_ms(),
-                limits: &waiter.limits,
-            };
-            let (mut reply, mut steps) = (Vec::new(), Vec::new());
-            self.draw();
-            let mut replies = Replies { out: &mut reply, begin: 0, steps: &mut steps };
-            let outcome = match on {
-                On::IoThread if !node.engine.keeps_resident() => Outcome::Move(Why::Cold),
-                On::IoThread => self.attempt(&unit, unit.single(), Allowed::ON_IO_THREAD, &mut replies),
-                On::Worker(why) => self.run_to_end(&unit, why, &mut replies),
-            };
-            match outcome {
-                Outcome::Park(park) => {
-                    if waiter.set_again_at(park.again_at_ms) {
-                        post.look_again(waiter);
-                    }
-                    if waiter.release() {
-                        node.end_if_asked(waiter);
-                        return Served::Waits;
-                    }
-                    // A key was changed meanwhile.
-                }
-                Outcome::Move(why) => return Served::Moved(why),
-                Outcome::Replied { .. } | Outcome::Aborted => {
-                    node.waiters.finish(waiter);
-                    post.served(waiter, reply);
-                    return Served::Replied;
-                }
-            }
-        }
-    }
-
-    /// What a waiter hears whose user may not run its command any more.
-    fn refuse_waiter(&mut self, waiter: &Waiter) -> Option<Vec<u8>> {
-        let (node, caller) = (&self.node, &waiter.caller);
-        let user = if caller.is_free(&node.acl) { None } else { node.acl.restricted(caller.user) }?;
-        let denied = gate::permit(&waiter.queued.call(), &user, node).err()?;
-        if let Some(client) = node.clients.get(caller.client) {
-            note_denied(node, &client, node.clock.now_ms(), Context::TopLevel, &denied);
-        }
-        let mut reply = Vec::new();
-        write_error(node, &self.counters, &denied.error(), &mut reply);
-        Some(reply)
-    }
-
-    /// Whether there is such a key. What is not in memory counts as there.
-    fn exists(&mut self, key: &WatchedKey) -> bool {
-        let Executor { node, arena, random, .. } = self;
-        let now_ms = node.clock.now_ms();
-        let Ok(env) = node.env(key.db, now_ms, &Limits::DEFAULT, Place::IoThread, *random) else {
-            return false;
-        };
-        let mut cx = ReadCx::new(env, Source::Live(node.engine.begin_read(Wait::Never)), arena);
-        entry::find_stored(&mut cx, env.db, &key.key).map_or(true, |found| found.exists())
     }
 
     /// Runs something of the server's own, not a client's call, in a transaction: under the stripes given, with commit
@@ -285,18 +203,23 @@ impl Executor {
         now_ms: u64,
         stripes: &StripeSet,
         db: u16,
-        work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
+        mut work: impl FnMut(&mut WriteCx<'_>) -> Result<T>,
     ) -> Result<T> {
         self.draw();
         let Executor { node, counters, arena, random, .. } = self;
-        node.keyspace.ready()?;
+        node.wait_open()?;
         let wanted = LockSet::of(*stripes, Mode::Exclusive);
         let held = node.locks.many(&wanted, Patience::Unlimited);
-        let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
-        let (wait, behind) = (Wait::Allowed, &mut Behind::default());
-        let mut turn =
-            Turn { node, counters, arena, wait, snapshot: None, behind, locks: None, ahead: None, client: 0 };
-        let (value, wrote) = turn.write(env, || true, work)?;
+        let behind = &mut Behind::default();
+        let (value, wrote) = loop {
+            let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
+            let mut turn = Turn::of_server(node, counters, arena, Wait::Allowed, behind);
+            match turn.write(env, || true, &mut work) {
+                // The map of databases was changed meanwhile.
+                Err(Stop::Move(Why::Contended)) => node.wait_open()?,
+                written => break written?,
+            }
+        };
         counters.writes.add(u64::from(wrote));
         drop(held);
         // Who waits for what goes with a key is told that its time has come.
@@ -315,7 +238,7 @@ impl Executor {
     ) -> Result<T> {
         self.draw();
         let Executor { node, arena, random, .. } = self;
-        node.keyspace.ready()?;
+        node.wait_open()?;
         arena.clear();
         let env = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random)?;
         work(&mut ReadCx::new(env, Source::Live(node.engine.begin_read(Wait::Allowed)), arena))
@@ -339,7 +262,7 @@ impl Executor {
         // What is cold or contended may turn out to be much work as well: it is run as on an I/O thread first.
         let outcome = match why {
             _ if unit.has_script() => return self.run_script_to_end(unit, replies),
-            Why::Heavy => Outcome::Move(Why::Heavy),
+            Why::Heavy | Why::Room => Outcome::Move(Why::Heavy),
             Why::Cold => match self.load(unit) {
                 Ok(()) => self.attempt(unit, unit.single(), Allowed::LITTLE_WORK, replies),
                 Err(why) => Outcome::Move(why),
@@ -348,6 +271,7 @@ impl Executor {
         };
         let outcome = match (outcome, unit.single()) {
             (done @ (Outcome::Replied { .. } | Outcome::Aborted | Outcome::Park(_)), _) => done,
+            (Outcome::Move(Why::Room), _) => Outcome::Move(Why::Room),
             (Outcome::Move(_), Some(call)) => self.run_heavy(unit, call, replies),
             (Outcome::Move(_), None) => self.attempt(unit, None, Allowed::ON_WORKER, replies),
         };
@@ -380,6 +304,7 @@ impl Executor {
             // By now they may be free.
             (Why::Contended, None | Some(Busy::Working)) => return outcome,
             (Why::Contended, Some(busy)) => busy_error(busy),
+            (Why::Room, _) => return outcome,
             _ => Error::Engine(EngineError::NotResident),
         };
         unit.calls.clone().for_each(|_| replies.refuse(&error));
@@ -419,7 +344,7 @@ impl Executor {
         let Ok(env) = node.env(unit.first_db(), unit.now_ms, unit.limits, Place::IoThread, *random) else {
             return Ok(());
         };
-        arena.clear();
+        arena.begin_run();
         let txn = node.engine.begin_write(Wait::Allowed);
         let mut cx = WriteCx::new(env, txn, None, None, arena);
         let mut random = *random;
@@ -465,7 +390,7 @@ impl Executor {
         replies: &mut Replies<'_>,
         behind: &mut Behind,
     ) -> Result<Ran> {
-        let Executor { node, counters, arena, random, contention, missing, .. } = self;
+        let Executor { node, counters, arena, random, contention, missing, parked, .. } = self;
         let locked = node.lock(unit, single.as_ref(), allowed.patience, missing);
         contention.locked += 1;
         contention.waited += u64::from(locked.as_ref().is_none_or(|locked| locked.held.waited()));
@@ -475,14 +400,22 @@ impl Executor {
         }
         // Under the locks: whoever changes the databases' numbers holds all of them.
         let db = single.as_ref().map_or_else(|| unit.first_db(), |call| call.db);
-        let mut env = node.env(db, unit.now_ms, unit.limits, allowed.place, *random)?;
-        env.woken = unit.woken;
+        let db = node.mapped(db)?;
+        let mut env = node.env_of(db, unit.now_ms, unit.limits, allowed.place, *random);
+        env.woken = unit.waits == Waits::Woken;
+        let is_shared = node.engine.is_shared();
+        let mut checked = None;
         if let Watching::Check(watch) = &unit.watching {
             let source = Source::Live(node.engine.begin_read(allowed.wait));
             if watch.is_changed(&mut ReadCx::new(env, source, arena))? {
                 return Ok(Ran::Aborted);
             }
+            checked = Some(&**watch);
         }
+        let witnesses = match &unit.watching {
+            Watching::Begin(_) if is_shared => node.witnesses(unit)?,
+            _ => Vec::new(),
+        };
         // Where rows are elsewhere everything runs on workers, and most of it is little work.
         let is_long = allowed.place == Place::Worker && (node.engine.keeps_resident() || unit.has_script());
         if is_long {
@@ -501,6 +434,8 @@ impl Executor {
             locks,
             ahead: if is_remote { Some(&ahead) } else { None },
             client: unit.caller.client,
+            watch: checked.filter(|_| is_shared),
+            is_aborted: false,
         };
         let ran = if writes {
             turn.write_calls(env, unit, single, located, replies)
@@ -508,8 +443,29 @@ impl Executor {
             let source = Source::Live(node.engine.begin_read(allowed.wait));
             turn.read_calls(env, source, unit, located, replies)
         };
+        let is_aborted = turn.is_aborted;
         if is_long {
             node.locks.mark(&held, None);
+        }
+        if is_aborted {
+            replies.clear();
+            return Ok(Ran::Aborted);
+        }
+        if is_shared && !writes && ran.is_ok() {
+            node.check_read(env.map_epoch)?;
+            let shared = &node.keyspace.shared;
+            let read =
+                checked.map(|watch| watch.is_confirmed(shared, &node.engine.begin_read(Wait::Allowed)));
+            if !read.transpose()?.unwrap_or(true) {
+                replies.clear();
+                return Ok(Ran::Aborted);
+            }
+        }
+        if let (Watching::Begin(watch), Ok(_)) = (&unit.watching, &ran) {
+            watch.keep(witnesses);
+        }
+        if let Err(Stop::Park(park)) = &ran {
+            *parked = node.add_waiter(unit, single, park);
         }
         ran.map(Ran::Wrote)
     }
@@ -558,6 +514,8 @@ impl Executor {
             locks: None,
             ahead: None,
             client: unit.caller.client,
+            watch: None,
+            is_aborted: false,
         };
         if reads_sources {
             // The locks of what it only reads are held until it has a snapshot of them.
@@ -572,7 +530,7 @@ impl Executor {
     }
 
     /// What became of a run: its replies are whole, or none of them is there.
-    #[inline]
+    #[inline(always)]
     fn conclude<'c>(
         &mut self,
         unit: &Unit<'_, impl Calls<'c>>,
@@ -624,18 +582,8 @@ impl Executor {
             let now_ms = node.clock.now_ms();
             let Ok(env) = node.env(db, now_ms, &Limits::DEFAULT, Place::Worker, *random) else { continue };
             // What fails here is the sweeper's.
-            let (wait, behind) = (allowed.wait, &mut Behind::default());
-            let mut turn = Turn {
-                node,
-                counters,
-                arena,
-                wait,
-                snapshot: None,
-                behind,
-                locks: None,
-                ahead: None,
-                client: 0,
-            };
+            let behind = &mut Behind::default();
+            let mut turn = Turn::of_server(node, counters, arena, allowed.wait, behind);
             let reaped = turn.write(env, || true, |cx| reap::reap_met(cx, &key));
             let reaped = reaped.is_ok_and(|(_, dirty)| dirty);
             counters.writes.add(u64::from(reaped));
@@ -661,17 +609,6 @@ impl Executor {
     }
 }
 
-/// What became of a client that waited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Served {
-    Replied,
-    /// There was nothing for it.
-    Waits,
-    /// Its command has to run elsewhere, or later.
-    Moved(Why),
-}
-
 /// What a run under locks came to.
 enum Ran {
     /// Whether anything was written.
@@ -691,6 +628,20 @@ struct Locked<'n> {
 }
 
 impl Node {
+    /// A blocking command has found nothing, and is known to wait from now on. Under its locks: nobody can have changed its keys
+    /// since it looked.
+    #[cold]
+    fn add_waiter<'c>(
+        &self,
+        unit: &Unit<'_, impl Calls<'c>>,
+        single: Option<Call<'c>>,
+        park: &Park,
+    ) -> Option<Arc<Waiter>> {
+        let (Waits::As { thread, place }, Some(call)) = (unit.waits, single) else { return None };
+        let waiter = Waiter::new(&call, park, unit.caller, *unit.limits, (thread, place));
+        Some(self.waiters.add(waiter))
+    }
+
     /// The caller caches the keys that it only reads. Under their locks.
     #[cold]
     fn remember_reads<'c>(&self, unit: &Unit<'_, impl Calls<'c>>) {
@@ -721,9 +672,32 @@ impl Node {
         place: Place,
         random: u64,
     ) -> Result<Env<'a>> {
-        Ok(Env {
+        Ok(self.env_of(self.mapped(db)?, now_ms, limits, place, random))
+    }
+
+    /// A database, and the epoch of the map by which it was found.
+    #[inline]
+    fn mapped(&self, db: u16) -> Result<(Db, u64)> {
+        // Before the map is looked at.
+        let map_epoch = self.keyspace.shared.lease.epoch();
+        let Some(db) = self.keyspace.shared.database(db) else { return Err(Error::DbOutOfRange.into()) };
+        Ok((db, map_epoch))
+    }
+
+    /// As [`Node::env`]. What is made here is large, and not moved.
+    #[inline(always)]
+    fn env_of<'a>(
+        &'a self,
+        (db, map_epoch): (Db, u64),
+        now_ms: u64,
+        limits: &'a Limits,
+        place: Place,
+        random: u64,
+    ) -> Env<'a> {
+        Env {
             keyspace: &self.keyspace,
-            db: self.keyspace.shared.database(db).ok_or(Error::DbOutOfRange)?,
+            map_epoch,
+            db,
             now_ms,
             place,
             located: Located::default(),
@@ -734,11 +708,21 @@ impl Node {
             cluster_enabled: self.cluster_enabled,
             events: self.pubsub.to_note(),
             sorts_fields: self.keyspace.parts.sorts(),
-        })
+        }
+    }
+
+    /// The only key of a call, if it has one.
+    #[inline(always)]
+    fn locate(&self, call: &Call<'_>) -> Option<Located> {
+        if call.located.is_known() {
+            return Some(call.located);
+        }
+        let at = call.command.spec.keys.single_of(call.words)?;
+        Some(Located::new(self.keyspace.seed(), call.words.get(at).unwrap_or(&[])))
     }
 
     /// Locks the stripes of all keys of a unit at once; None when patience ends.
-    #[inline]
+    #[inline(always)]
     fn lock<'c>(
         &self,
         unit: &Unit<'_, impl Calls<'c>>,
@@ -746,22 +730,24 @@ impl Node {
         patience: Patience,
         missing: &LockSet,
     ) -> Option<Locked<'_>> {
-        // A batch stays with one key.
+        // A batch that writes stays with one key.
         let first = match (single, unit.atomic) {
             (Some(call), _) => Some(*call),
-            (None, Atomic::No) => unit.calls.clone().next(),
+            (None, Atomic::No) => {
+                unit.calls.clone().next().filter(|call| call.command.batch == Batch::WritesOfOneKey)
+            }
             (None, Atomic::Yes) => None,
         };
+        let is_script = |call: &Call<'_>| matches!(call.command.spec.run, Run::Script(_));
         if let Some(call) = first
             && !call.command.spec.locks_everything
-            && let Some(at) = call.command.spec.keys.single()
+            && let Some(located) = self.locate(&call)
+            && (!is_script(&call) || *missing == LockSet::default())
         {
-            let key = call.words.get(at).unwrap_or(&[]);
-            let known = call.located.is(key);
-            let located = if known { call.located } else { Located::new(self.keyspace.seed(), key) };
             let mode = call.mode();
             let held = self.locks.one(stripe_of(located.slot), mode, patience)?;
-            return Some(Locked { held, located, writes: mode == Mode::Exclusive });
+            let writes = mode == Mode::Exclusive || is_script(&call);
+            return Some(Locked { held, located, writes });
         }
         let (wanted, writes) = unit.locks();
         let wanted = wanted.union(missing);

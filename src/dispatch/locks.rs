@@ -95,6 +95,10 @@ impl StripeSet {
         self.0.iter().all(|word| *word == 0)
     }
 
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     pub fn meets(&self, other: &StripeSet) -> bool {
         self.0.iter().zip(other.0).any(|(word, other)| word & other != 0)
     }
@@ -218,7 +222,7 @@ impl Default for Locks {
 
 impl Locks {
     /// Locks one stripe; None when patience ends.
-    #[inline]
+    #[inline(always)]
     pub fn one(&self, stripe: u16, mode: Mode, patience: Patience) -> Option<Held<'_>> {
         let mut held = Held::default();
         self.add(&mut held, stripe, mode, patience).then_some(held)
@@ -248,7 +252,8 @@ impl Locks {
 
     /// As [`Locks::many`], without waiting for long: then nothing is held, and it says for which stripe.
     fn at_once(&self, wanted: &LockSet) -> Result<Held<'_>, u16> {
-        let mut held = Held::default();
+        let mut held =
+            Held { others: Vec::with_capacity(wanted.both().len().saturating_sub(1)), ..Held::default() };
         let mut add = |stripe: &u16| self.add(&mut held, *stripe, wanted.mode(*stripe), Patience::Short);
         match wanted.both().iter().find(|stripe| !add(stripe)) {
             None => Ok(held),
@@ -326,7 +331,7 @@ impl Locks {
         guard.map(|guard| held.add(stripe, guard)).is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn add<'a>(&'a self, held: &mut Held<'a>, stripe: u16, mode: Mode, patience: Patience) -> bool {
         let Some(lock) = self.stripes.get(usize::from(stripe)) else { return false };
         let guard = match mode {

@@ -10,6 +10,7 @@ use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser};
 use super::gate;
 use super::hints::{Elements, Target};
 use super::registry::Registered;
+use super::spec::Batch;
 use super::unit::Call;
 use crate::encoding::{META, rows};
 use crate::keyspace::Located;
@@ -29,7 +30,7 @@ struct Upcoming {
     /// Its key, if it has one.
     located: Located,
     row: Option<Hint>,
-    /// May be in one unit with the one before it: both write the same key.
+    /// May be in one unit with the one before it.
     batches: bool,
 }
 
@@ -101,7 +102,7 @@ impl Lookahead {
         let seed = node.keyspace.seed();
         let Some(db) = node.keyspace.shared.database(db) else { return };
         let mut start = 0;
-        let mut last: (&[u8], Located, bool) = (&[], Located::default(), false);
+        let mut last: (&[u8], Located, Batch) = (&[], Located::default(), Batch::None);
         for parser in &mut self.parsers {
             let rest = bytes.get(start..).unwrap_or(&[]);
             let Ok(Parsed::Command { consumed }) = parser.parse(rest, limits) else {
@@ -111,7 +112,7 @@ impl Lookahead {
             };
             let words = parser.args(rest);
             let found = gate::find(words).ok();
-            let key = found.and_then(|(command, _)| words.get(command.spec.keys.single()?));
+            let key = found.and_then(|(command, _)| words.get(command.spec.keys.single_of(words)?));
             let (located, row) = match key {
                 None => (Located::default(), None),
                 // A key is prefetched once.
@@ -125,9 +126,16 @@ impl Lookahead {
                     (located, row)
                 }
             };
-            let may_batch = found.is_some_and(|(command, _)| command.batches);
-            let batches = may_batch && last.2 && key == Some(last.0);
-            last = (key.unwrap_or_default(), located, may_batch);
+            let batch = match (found, key) {
+                (Some((command, _)), Some(_)) => command.batch,
+                _ => Batch::None,
+            };
+            let batches = match batch {
+                Batch::None => false,
+                Batch::WritesOfOneKey => last.2 == batch && key == Some(last.0),
+                Batch::Reads => last.2 == batch,
+            };
+            last = (key.unwrap_or_default(), located, batch);
             self.upcoming.push(Upcoming { start, end: start + consumed, found, located, row, batches });
             start += consumed;
         }

@@ -14,6 +14,8 @@ pub struct Queued {
     pub command: &'static Registered,
     pub named: usize,
     pub words: OwnedArgs,
+    /// Where its key is, if it has one and that is known.
+    pub located: Located,
     /// The database it runs on, once EXEC has begun.
     pub db: u16,
     /// Why it may not run after all, once EXEC has begun.
@@ -29,7 +31,7 @@ impl Queued {
         let words = self.words.view().iter().enumerate();
         let words = words
             .map(|(at, word)| others.iter().find(|(place, _)| *place == at).map_or(word, |(_, other)| other));
-        Queued { words: words.collect(), ..self }
+        Queued { words: words.collect(), located: Located::default(), ..self }
     }
 }
 
@@ -80,8 +82,8 @@ impl Queued {
     }
 
     pub fn call(&self) -> Call<'_> {
-        let Queued { command, named, words, db, .. } = self;
-        Call { command, named: *named, words: words.view(), db: *db, located: Located::default() }
+        let Queued { command, named, words, located, db, .. } = self;
+        Call { command, named: *named, words: words.view(), db: *db, located: *located }
     }
 }
 
@@ -113,16 +115,17 @@ impl Exec {
         self.queue.iter().filter(|queued| queued.is_on_keys()).map(Queued::call)
     }
 
-    /// The reply of the next call, if it was on keys.
-    pub fn next_reply(&mut self) -> Option<&[u8]> {
-        if !self.queue.get(self.next)?.is_on_keys() {
-            return None;
+    /// Answers the next call, if it was on keys.
+    pub fn answer_next(&mut self) -> bool {
+        if !self.queue.get(self.next).is_some_and(Queued::is_on_keys) {
+            return false;
         }
         let begin =
             self.next_step.checked_sub(1).and_then(|step| self.steps.get(step)).map_or(0, |step| step.end);
         let end = self.steps.get(self.next_step).map_or(begin, |step| step.end);
         self.next += 1;
         self.next_step += 1;
-        self.replies.get(begin..end)
+        self.out.extend_from_slice(self.replies.get(begin..end).unwrap_or_default());
+        true
     }
 }

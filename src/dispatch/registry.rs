@@ -1,16 +1,17 @@
 //! All commands, found by name.
 
-use std::hash::{BuildHasher, Hasher};
 use std::sync::{LazyLock, OnceLock};
 
 use hashbrown::HashTable;
 
-use super::spec::{Flags, KeyFlags, KeySpec, Spec};
+use super::spec::{Batch, Flags, KeyFlags, KeySpec, Spec};
 use crate::acl::Categories;
 use crate::commands;
 
 /// Longest command name; anything longer is unknown.
 const MAX_NAME_LEN: usize = 32;
+/// Words of eight bytes in it.
+const NAME_WORDS: usize = MAX_NAME_LEN / 8;
 
 /// A command as registered: its place in the table names it in counters.
 pub struct Registered {
@@ -18,8 +19,8 @@ pub struct Registered {
     pub spec: &'static Spec,
     /// `client|kill` for a subcommand.
     pub full_name: String,
-    /// [`Spec::batches`]
-    pub batches: bool,
+    /// [`Spec::batch`]
+    pub batch: Batch,
     pub categories: Categories,
     /// It is about keys, and so about the database of the connection.
     pub is_for_database: bool,
@@ -29,8 +30,7 @@ pub struct Registered {
 
 pub struct Registry {
     commands: Vec<Registered>,
-    by_name: HashTable<usize>,
-    hasher: NameHasher,
+    by_name: HashTable<(Name, usize)>,
     total: usize,
     renamed: OnceLock<Renamed>,
 }
@@ -39,36 +39,44 @@ pub struct Registry {
 #[derive(Debug, Default)]
 struct Renamed(Vec<(&'static str, Vec<u8>)>);
 
-/// Commands and subcommands are few and their names short: one multiply per eight bytes does.
-#[derive(Default, Clone, Copy)]
-struct NameHasher;
-
-struct NameState(u64);
-
-impl BuildHasher for NameHasher {
-    type Hasher = NameState;
-    fn build_hasher(&self) -> NameState {
-        NameState(0)
-    }
+/// A name in small letters, as words: every command of a client is looked up by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Name {
+    words: [u64; NAME_WORDS],
+    len: usize,
 }
 
-impl Hasher for NameState {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let word = chunk.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
-            self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+impl Name {
+    /// None if it is too long.
+    #[inline]
+    fn new(name: &[u8]) -> Option<Name> {
+        let mut words = [0; NAME_WORDS];
+        for (word, bytes) in words.iter_mut().zip(name.chunks(8)) {
+            let bytes = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            *word = lower(bytes);
         }
+        (name.len() <= MAX_NAME_LEN).then_some(Name { words, len: name.len() })
     }
 
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
+    /// Commands are few and their names short: one multiply per word does.
+    #[inline]
+    fn hash(&self) -> u64 {
+        let mix = |hash: u64, word: &u64| (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = self.words.iter().fold(0, mix);
+        hash ^ hash >> 29
     }
 }
 
-impl NameHasher {
-    fn hash(self, lower: &[u8]) -> u64 {
-        self.hash_one(lower)
-    }
+/// The bytes of a word with small letters instead of capital ones.
+#[inline]
+fn lower(word: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let low_bits = word & (0x7f * EACH);
+    // The top bit of a byte is set where it is at least `A`, and where it is above `Z`.
+    let from_a = low_bits + (0x80 - u64::from(b'A')) * EACH;
+    let above_z = low_bits + (0x7f - u64::from(b'Z')) * EACH;
+    let is_capital = from_a & !above_z & !word & (0x80 * EACH);
+    word | is_capital >> 2
 }
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(commands::FAMILIES));
@@ -86,26 +94,19 @@ impl Registry {
             .flat_map(|family| family.iter())
             .map(|spec| register(spec, "", &mut total))
             .collect();
-        let hasher = NameHasher;
         let mut by_name = HashTable::with_capacity(commands.len() * 2);
-        let hash_at = |at: &usize| commands.get(*at).map_or(0, |c| hasher.hash(c.spec.name.as_bytes()));
-        for at in 0..commands.len() {
-            by_name.insert_unique(hash_at(&at), at, hash_at);
+        for (at, command) in commands.iter().enumerate() {
+            if let Some(name) = Name::new(command.spec.name.as_bytes()) {
+                by_name.insert_unique(name.hash(), (name, at), |(name, _)| name.hash());
+            }
         }
-        Registry { commands, by_name, hasher, total, renamed: OnceLock::new() }
+        Registry { commands, by_name, total, renamed: OnceLock::new() }
     }
 
     /// Finds a command by its name in the tables, in any case.
     pub fn find(&self, name: &[u8]) -> Option<&Registered> {
-        let mut lower = [0u8; MAX_NAME_LEN];
-        let lower = lower.get_mut(..name.len())?;
-        for (to, from) in lower.iter_mut().zip(name) {
-            *to = from.to_ascii_lowercase();
-        }
-        let lower = &*lower;
-        let at = self.by_name.find(self.hasher.hash(lower), |at| {
-            self.commands.get(*at).is_some_and(|c| c.spec.name.as_bytes() == lower)
-        })?;
+        let name = Name::new(name)?;
+        let (_, at) = self.by_name.find(name.hash(), |(known, _)| *known == name)?;
         self.commands.get(*at)
     }
 
@@ -220,6 +221,14 @@ impl Registered {
         keys.map(move |(at, spec)| (at, self.key_flags(spec, words)))
     }
 
+    /// As [`Registered::keys`], for a command with one key at a fixed place.
+    #[inline]
+    pub fn single_key(&self, words: tarn_resp::Args<'_>) -> Option<(usize, KeyFlags)> {
+        let at = self.spec.keys.single().filter(|at| *at < words.len())?;
+        let spec = self.spec.keys.specs().next().filter(|spec| !spec.flags.has(KeyFlags::NOT_KEY))?;
+        Some((at, self.key_flags(spec, words)))
+    }
+
     /// For a few commands it depends on their options.
     pub fn key_flags(&self, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
         if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
@@ -248,9 +257,9 @@ fn register(spec: &'static Spec, parent: &str, total: &mut usize) -> Registered 
     *total += 1;
     let full_name = if parent.is_empty() { spec.name.to_owned() } else { format!("{parent}|{}", spec.name) };
     let subcommands = spec.subcommands.iter().map(|sub| register(sub, spec.name, total)).collect();
-    let (batches, categories) = (spec.batches(), Categories::of(spec));
+    let (batch, categories) = (spec.batch(), Categories::of(spec));
     let is_for_database = is_for_database(spec);
-    Registered { id, spec, full_name, batches, categories, is_for_database, subcommands }
+    Registered { id, spec, full_name, batch, categories, is_for_database, subcommands }
 }
 
 fn is_for_database(spec: &Spec) -> bool {
@@ -262,6 +271,17 @@ fn is_for_database(spec: &Spec) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_capital_letters_are_lowered() {
+        for byte in 0..=u8::MAX {
+            let word = u64::from_be_bytes([byte, b'A', byte, 0, 0xff, byte, b'Z', byte]);
+            let each = word.to_be_bytes().map(|byte| byte.to_ascii_lowercase());
+            assert_eq!(lower(word), u64::from_be_bytes(each), "{byte}");
+        }
+        assert!(registry().find(b"get\0").is_none());
+        assert!(registry().find(b"").is_none());
+    }
 
     #[test]
     fn names_are_found_in_any_case_and_only_once() {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tarn_engine::Error as EngineError;
 use tarn_resp::{Args as Words, Protocol, encode};
 
 use super::caller::Caller;
@@ -26,7 +27,7 @@ use crate::keyspace::{Effect, Located, Note, Place, View as _, WriteCx, draws, s
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
 use crate::pubsub::Kind;
-use crate::reply::Reply;
+use crate::reply::{Arena, Reply};
 use crate::scripting::functions::Found;
 use crate::scripting::pace::{Pace, SHORT_MICROS};
 use crate::scripting::running::{Kind as ScriptKind, Listed};
@@ -82,9 +83,7 @@ impl What {
     fn code(&self) -> Code<'_> {
         match self {
             What::Script(script) => Code::Script(&script.program),
-            What::Function(found) => {
-                Code::Function(&found.library, found.function().map_or(&[], |function| &function.name))
-            }
+            What::Function(found) => Code::Function(&found.library, found.place),
         }
     }
 
@@ -114,6 +113,19 @@ pub(super) struct Scene<'t, 'n> {
     pub(super) held: &'t mut Held<'n>,
     /// Stripes that could not be had at once: the next run begins with them.
     pub(super) missing: &'t mut LockSet,
+    /// Whether stripes were locked after the transaction began, and the engine does not allow for that.
+    pub(super) locked_late: bool,
+}
+
+impl Scene<'_, '_> {
+    /// A run that ends has read what was locked late as it was before. That is as good as any other moment, unless it has written
+    /// or is told of changes since: then it is run again, under all these locks.
+    pub(super) fn check_locks(&mut self, cx: &WriteCx<'_>) -> Result<()> {
+        if std::mem::take(&mut self.locked_late) && (cx.changes() > 0 || self.caller.tracks) {
+            return Err(EngineError::Conflict.into());
+        }
+        Ok(())
+    }
 }
 
 /// Runs the script of a call.
@@ -153,6 +165,7 @@ pub(super) fn run(cx: &mut WriteCx<'_>, call: &Call<'_>, scene: &mut Scene<'_, '
         calls: 0,
         random,
         session: None,
+        declared: words.get(0).filter(|key| located.is(key)).map(|key| (key, located)),
         stop: None,
         cx,
         scene,
@@ -210,6 +223,8 @@ struct ScriptHost<'r, 'c, 't, 'n> {
     random: u64,
     /// For calls about the connection: one that nobody else sees.
     session: Option<Session>,
+    /// The key that it was locked by, if it is one.
+    declared: Option<(&'r [u8], Located)>,
     /// Why the script has to end.
     stop: Option<Stop>,
 }
@@ -226,7 +241,7 @@ impl Host for ScriptHost<'_, '_, '_, '_> {
             Err(stop @ Stop::Move(_)) => self.end_with(stop),
             Err(stop) if matches!(stop.refusal(), Some(Error::Engine(_))) => self.end_with(stop),
             Err(Stop::Park(park)) => {
-                nil(&park).write(protocol, &[], reply);
+                nil(&park).write(protocol, &Arena::new(), reply);
                 true
             }
             Err(Stop::Refuse(error)) => {
@@ -295,15 +310,14 @@ impl ScriptHost<'_, '_, '_, '_> {
 
     fn try_call(&mut self, words: Words<'_>, protocol: Protocol, reply: &mut Vec<u8>) -> Result<()> {
         let (command, named) = gate::find(words).map_err(|error| in_script(&error))?;
-        let located = Located::default();
-        let call = Call { command, named, words, db: self.db, located };
+        let call = Call { command, named, words, db: self.db, located: Located::default() };
         self.admit(&call)?;
         if let Run::Session(handler) = command.spec.run {
             let answered = self.answer(&call, handler, protocol, reply);
             self.feed_monitors(&call);
             return answered;
         }
-        self.lock(&call)?;
+        let located = self.lock(&call)?;
         if self.scene.caller.tracks {
             self.scene.node.remember_call(&self.scene.caller, &call);
         }
@@ -313,7 +327,7 @@ impl ScriptHost<'_, '_, '_, '_> {
         self.random = draws(self.random).next().unwrap_or_default();
         self.cx.begin_call(located, self.random);
         self.cx.select(self.db);
-        let answer = call.write(self.cx);
+        let answer = call.write(self.cx).and_then(|answer| self.cx.admit().map(|()| answer));
         let nanos = begun.elapsed().as_nanos() as u64;
         if let Some(counters) = self.scene.counters.command(command.id) {
             counters.took(nanos);
@@ -321,7 +335,7 @@ impl ScriptHost<'_, '_, '_, '_> {
         }
         stats::note_in_script(self.scene.node, &self.config, (command, words), nanos);
         match answer {
-            Ok(answer) => answer.write_out(protocol, self.cx.arena(), reply),
+            Ok(answer) => answer.write_out(protocol, self.cx.arena(), reply, None),
             Err(stop) => {
                 let keeps = matches!(&stop, Stop::Park(park) if park.keeps);
                 if let Some(mark) = mark.filter(|_| !keeps) {
@@ -385,8 +399,8 @@ impl ScriptHost<'_, '_, '_, '_> {
         Ok(gate::permit_patterns(call, user, node)?)
     }
 
-    /// Locks the keys of a call that the script has not locked yet.
-    fn lock(&mut self, call: &Call<'_>) -> Result<()> {
+    /// Locks the keys of a call that the script has not locked yet; where its key is, if it has one.
+    fn lock(&mut self, call: &Call<'_>) -> Result<Located> {
         let (spec, mode) = (call.command.spec, call.mode());
         let busy = self.too_long();
         let held = &mut *self.scene.held;
@@ -399,11 +413,22 @@ impl ScriptHost<'_, '_, '_, '_> {
                 is_added
             }
         };
-        let mut all = true;
+        let (mut all, mut located) = (true, Located::default());
         if spec.locks_everything {
             all = StripeSet::ALL.iter().all(&mut have);
             if !all {
                 *self.scene.missing.set(mode) = StripeSet::ALL;
+            }
+        } else if let Some(at) = spec.keys.single() {
+            let key = call.words.get(at).unwrap_or(&[]);
+            located = match self.declared {
+                Some((declared, located)) if declared == key => located.again(key),
+                _ => Located::new(self.scene.node.keyspace.seed(), key),
+            };
+            let stripe = stripe_of(located.slot);
+            all = have(stripe);
+            if !all {
+                self.scene.missing.set(mode).insert(stripe);
             }
         } else {
             for (at, _) in spec.keys.positions(call.words) {
@@ -417,7 +442,8 @@ impl ScriptHost<'_, '_, '_, '_> {
         if added && busy.is_some() {
             locks.mark(held, busy);
         }
-        if all { Ok(()) } else { Err(Stop::Move(Why::Contended)) }
+        self.scene.locked_late |= added && !self.scene.node.engine.locks_may_follow();
+        if all { Ok(located) } else { Err(Stop::Move(Why::Contended)) }
     }
 
     /// A call about the connection or the server.
@@ -461,7 +487,7 @@ impl ScriptHost<'_, '_, '_, '_> {
             Answer::Worker(_) => return Err(Stop::Move(Why::Heavy)),
             _ => return Err(Error::reply("ERR This Redis command is not allowed from script").into()),
         };
-        answer.write(protocol, &[], reply);
+        answer.write(protocol, &Arena::new(), reply);
         Ok(())
     }
 }

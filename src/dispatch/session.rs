@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarn_engine::Read;
 use tarn_resp::Protocol;
 
 use super::caller::Caller;
@@ -255,36 +256,68 @@ pub fn write_key<T>(
 }
 
 /// Changes the libraries of functions on behalf of a [`Job`]: on record, and once that is safe for everybody.
-pub fn change_libraries(
-    node: &Arc<Node>,
-    change: impl FnOnce(&Functions) -> Result<Known, Error>,
-) -> Result<()> {
+pub fn change_libraries(node: &Arc<Node>, change: impl Fn(&Functions) -> Result<Known, Error>) -> Result<()> {
     let functions = &node.scripting.functions;
     let _changing = functions.changing.lock();
-    let after = change(functions)?;
-    let (gone, come) = functions.difference(&after);
-    Executor::uncounted(node).transact(&StripeSet::default(), 0, |cx| {
-        gone.iter().for_each(|name| libraries::remove(cx, name));
-        come.iter().for_each(|library| libraries::put(cx, &library.name, &library.code));
-        Ok(())
-    })?;
-    local::sync(&node.engine)?;
-    functions.set(after);
-    Ok(())
+    loop {
+        // Others may have changed them.
+        if node.engine.is_shared() {
+            load_libraries(node, &node.engine.snapshot()?)?;
+        }
+        let after = change(functions)?;
+        let (gone, come) = functions.difference(&after);
+        let known = functions.stamp();
+        let stamp = node.engine.timestamp().transpose()?.unwrap_or(known);
+        let is_made = Executor::uncounted(node).transact(&StripeSet::default(), 0, |cx| {
+            if !libraries::advance(cx, known, stamp)? {
+                return Ok(false);
+            }
+            gone.iter().for_each(|name| libraries::remove(cx, name));
+            come.iter().for_each(|library| libraries::put(cx, &library.name, &library.code));
+            Ok(true)
+        })?;
+        if is_made {
+            local::sync(&node.engine)?;
+            functions.set(after, stamp);
+            return Ok(());
+        }
+    }
 }
 
 /// Brings back what is on record, before the first command.
 pub fn open_libraries(node: &Arc<Node>) -> Result<()> {
-    let code = Executor::uncounted(node).look(0, |cx| libraries::load(cx))?;
+    let _changing = node.scripting.functions.changing.lock();
+    load_libraries(node, &node.engine.snapshot()?)
+}
+
+/// Takes over what another node has changed.
+pub fn follow_libraries(node: &Arc<Node>, read: &impl Read) -> Result<()> {
     let functions = &node.scripting.functions;
-    for code in code {
-        let added = Library::load(&code)
-            .and_then(|library| functions.with_added(&[Arc::new(library)], IfTaken::Refuse, false));
-        match added {
-            Ok(known) => functions.set(known),
+    if libraries::stamp(read)? == functions.stamp() {
+        return Ok(());
+    }
+    // Whoever changes them here reads them first, too.
+    let Some(_changing) = functions.changing.try_lock() else { return Ok(()) };
+    load_libraries(node, read)
+}
+
+fn load_libraries(node: &Arc<Node>, read: &impl Read) -> Result<()> {
+    let functions = &node.scripting.functions;
+    let (mut loaded, mut known) = (Vec::new(), Known::default());
+    for code in libraries::load(read)? {
+        let with = Library::load(&code).and_then(|library| {
+            loaded.push(Arc::new(library));
+            functions.with_added(&loaded, IfTaken::Refuse, true)
+        });
+        match with {
+            Ok(with) => known = with,
             // It stays on record.
-            Err(error) => tracing::error!(%error, "a library of functions could not be loaded"),
+            Err(error) => {
+                loaded.truncate(known.library_count());
+                tracing::error!(%error, "a library of functions could not be loaded");
+            }
         }
     }
+    functions.set(known, libraries::stamp(read)?);
     Ok(())
 }

@@ -130,6 +130,16 @@ bits! {
     }
 }
 
+/// With which other commands of a pipeline a command is run in one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    None,
+    /// Those that write the same key.
+    WritesOfOneKey,
+    /// Those that only read.
+    Reads,
+}
+
 /// Where a command's keys stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Find {
@@ -305,6 +315,31 @@ impl Keys {
         }
     }
 
+    /// As [`Keys::single`], and the one key of a command that might have had several.
+    #[inline]
+    pub fn single_of(&self, words: tarn_resp::Args<'_>) -> Option<usize> {
+        match self.specs {
+            [Some(KeySpec { first, find: Find::Range { last, .. }, .. }), None, None] => {
+                // Below zero it is counted from the end.
+                let words_of_one = usize::from(first) + usize::from(last.unsigned_abs());
+                let is_alone = last == first as i16 || last < 0 && words.len() == words_of_one;
+                is_alone.then_some(usize::from(first))
+            }
+            [Some(KeySpec { first, find: Find::Counted { .. }, .. }), None, None] => {
+                let (count, at) = (usize::from(first), usize::from(first) + 1);
+                (at < words.len() && words.get(count) == Some(b"1")).then_some(at)
+            }
+            [Some(KeySpec { first, find: Find::HalfBehind(word), .. }), None, None] => {
+                let is_word = |at: &usize| {
+                    words.get(*at).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+                };
+                let begin = (usize::from(first)..words.len()).find(is_word)? + 1;
+                ((words.len() - begin) / 2 == 1).then_some(begin)
+            }
+            _ => None,
+        }
+    }
+
     /// Positions of all keys in a command of `words`, with their spec. Positions beyond the command's end are left
     /// out: the handler will report what is missing.
     pub fn positions(&self, words: tarn_resp::Args<'_>) -> impl Iterator<Item = (usize, &KeySpec)> {
@@ -460,6 +495,8 @@ pub struct Spec {
     pub hint: Option<ElementHint>,
     /// Reads the keys that it does not change through [`WriteCx::sources`] only: much work does not hold their locks.
     pub reads_sources: bool,
+    /// Is as little work as a fast command while it has one key: see [`Spec::batch`].
+    pub batches_alone: bool,
     /// Runs at once behind MULTI, too.
     pub not_queued: bool,
     /// What it waits for goes with its key: it is told when that is gone.
@@ -492,6 +529,7 @@ const fn spec(name: &'static str, arity: Arity, keys: Keys, run: Run, flags: Fla
         long: false,
         hint: None,
         reads_sources: false,
+        batches_alone: false,
         not_queued: false,
         ends_with_key: false,
         talks: None,
@@ -667,6 +705,11 @@ impl Spec {
         self
     }
 
+    pub const fn batches_alone(mut self) -> Spec {
+        self.batches_alone = true;
+        self
+    }
+
     pub const fn with_subcommands(mut self, subcommands: &'static [Spec]) -> Spec {
         self.subcommands = subcommands;
         self
@@ -677,6 +720,7 @@ impl Spec {
     }
 
     /// What runs this very command.
+    #[inline]
     pub fn run_of(&self, words: tarn_resp::Args<'_>) -> Run {
         match self.read_only {
             Some(read) if self.keys.positions(words).all(|(_, key)| key.flags.has(KeyFlags::RO)) => {
@@ -686,14 +730,17 @@ impl Spec {
         }
     }
 
-    /// Whether a pipeline runs it in one unit with others on its key: it is little work, and finds what it wants by name
-    /// or at random.
-    pub fn batches(&self) -> bool {
-        matches!(self.run, Run::Write(_))
-            && self.flags.has(Flags::FAST)
-            && self.keys.single().is_some()
-            && self.hint != Some(ElementHint::AnyScore)
-            && !(self.long || self.locks_everything || self.reads_sources || self.read_only.is_some())
+    /// With which others a pipeline runs it in one unit, if it has one key: with some only where it is little work.
+    pub fn batch(&self) -> Batch {
+        let is_fast = self.flags.has(Flags::FAST) && self.keys.single().is_some();
+        let is_little = (is_fast || self.batches_alone)
+            && !(self.long || self.locks_everything || self.reads_sources || self.read_only.is_some());
+        match self.run {
+            // It finds what it wants by name or at random.
+            Run::Write(_) if is_little && self.hint != Some(ElementHint::AnyScore) => Batch::WritesOfOneKey,
+            Run::Read(_) if is_little && !self.flags.has(Flags::BLOCKING) => Batch::Reads,
+            _ => Batch::None,
+        }
     }
 
     pub fn is_write(&self) -> bool {
@@ -706,76 +753,4 @@ impl Spec {
 }
 
 #[cfg(test)]
-mod tests {
-    use tarn_resp::OwnedArgs;
-
-    use super::*;
-
-    #[test]
-    fn keys_behind_a_word_are_half_of_what_follows() {
-        let keys = Keys::half_behind("STREAMS", 2, KeyFlags::RO);
-        for (line, positions) in [
-            ("xread", &[][..]),
-            ("xread streams a 0", &[]),
-            ("xread x streams a 0", &[3]),
-            ("xread x STREAMS a b 0 0", &[3, 4]),
-            ("xread x streams a b 0", &[3]),
-            ("xread x streams", &[]),
-            ("xread x streams streams streams 0 0", &[3, 4]),
-        ] {
-            let words: OwnedArgs = line.split(' ').collect();
-            let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();
-            assert_eq!(found, positions, "{line}");
-        }
-        assert!(keys.single().is_none());
-    }
-
-    #[test]
-    fn a_list_takes_the_place_of_the_one_key() {
-        const LIST: KeyList =
-            KeyList { word: "KEYS", instead_of: 1, options: 2, others: &[("AUTH", 1), ("AUTH2", 2)] };
-        let keys = Keys::one_or_list(&LIST, KeyFlags::RW);
-        for (line, positions) in [
-            ("migrate k", &[1][..]),
-            ("migrate k copy", &[1]),
-            ("migrate k keys a b", &[1]),
-            ("migrate ", &[1]),
-            ("migrate  copy keys a b", &[4, 5]),
-            ("migrate  KEYS keys keys", &[3, 4]),
-            ("migrate  auth keys keys a", &[5]),
-            ("migrate  auth2 keys keys keys a", &[6]),
-            ("migrate  keys", &[]),
-        ] {
-            let words: OwnedArgs = line.split(' ').collect();
-            let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();
-            assert_eq!(found, positions, "{line}");
-        }
-        assert!(keys.single().is_none());
-    }
-
-    #[test]
-    fn a_key_behind_an_option_is_found_wherever_it_stands() {
-        const STORE: KeyOption =
-            KeyOption { word: "STORE", others: &[("BY", 1), ("LIMIT", 2)], is_shown: false };
-        let keys = Keys::at(1, KeyFlags::RO).and(Keys::unknown(KeyFlags::RO)).and(Keys::behind(
-            &STORE,
-            2,
-            KeyFlags::OW,
-        ));
-        for (line, positions) in [
-            ("sort k", &[1][..]),
-            ("sort k store d", &[1, 3]),
-            ("sort k STORE", &[1]),
-            ("sort k by store x", &[1]),
-            ("sort k limit 0 store store d", &[1, 6]),
-            ("sort k store a asc store b", &[1, 6]),
-            ("sort k store store", &[1, 3]),
-            ("sort", &[]),
-        ] {
-            let words: OwnedArgs = line.split(' ').collect();
-            let found: Vec<usize> = keys.positions(words.view()).map(|(at, _)| at).collect();
-            assert_eq!(found, positions, "{line}");
-        }
-        assert!(keys.single().is_none() && Keys::at(1, KeyFlags::RO).single() == Some(1));
-    }
-}
+mod tests;

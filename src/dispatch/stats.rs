@@ -40,7 +40,7 @@ pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &End
     // What goes around the words on the wire is counted only where it could matter.
     if is_over(
         config.commandlog_request_larger_than,
-        ended.words.bytes() + MAX_FRAME * (1 + ended.words.len()),
+        ended.words.span() + MAX_FRAME * (1 + ended.words.len()),
     ) {
         note_large_request(node, config, ended);
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tarn_engine::{AnySnapshot, AnyWrite, Contended, Error as EngineError, Read, Wait, Write as _};
+use tarn_resp::Protocol;
 
 use super::locks::{Held, LockSet};
 use super::script::{self, Scene};
@@ -11,23 +12,28 @@ use super::spec::Run;
 use super::unit::{Atomic, Call, Calls, Step, Unit, nil};
 use super::watches::{Changed, Watch, WatchedKey, Watching, changed_keys};
 use crate::config::Events;
-use crate::error::{Error, Result, Stop};
+use crate::error::{Error, Result, Stop, Why};
 use crate::keyspace::garbage::queue;
+use crate::keyspace::shared::lease::Committing;
 use crate::keyspace::{Effect, Effects, Env, Located, ReadCx, Source, Tally, View as _, WriteCx, draws};
 use crate::metrics::ThreadCounters;
 use crate::node::Node;
-use crate::reply::Reply;
+use crate::nodes::remap::Remap;
+use crate::reply::{Arena, Chunks, Reply};
 
 /// Times a unit is run again because of conflicts before the client is told.
 const MAX_CONFLICTS: u32 = 64;
 /// Rows put and deleted from which on no further call of a pipeline joins: a lock is not held for long.
 pub(super) const MAX_BATCH_CHANGES: usize = 512;
 
+/// Bytes of replies from which on no further read of a pipeline joins: it is looked again whether the client takes more.
+pub(super) const MAX_BATCH_REPLY_BYTES: usize = 32 * 1024;
+
 /// What a run is given beside its context.
 pub(super) struct Turn<'t, 'n> {
     pub(super) node: &'n Arc<Node>,
     pub(super) counters: &'t ThreadCounters,
-    pub(super) arena: &'t mut Vec<u8>,
+    pub(super) arena: &'t mut Arena,
     pub(super) wait: Wait,
     /// Where sources are read from, if not from the transaction.
     pub(super) snapshot: Option<&'t AnySnapshot>,
@@ -39,6 +45,10 @@ pub(super) struct Turn<'t, 'n> {
     pub(super) locks: Option<Hold<'t, 'n>>,
     /// Fetches the rows that will be read, where they are elsewhere.
     pub(super) ahead: Option<&'t dyn Fn(&dyn Read)>,
+    /// EXEC, where other nodes may have changed what it watches.
+    pub(super) watch: Option<&'t Watch>,
+    /// They have: nothing was done.
+    pub(super) is_aborted: bool,
 }
 
 /// The locks of a run.
@@ -75,6 +85,8 @@ impl Behind {
 /// Where replies go, and what is noted of each.
 pub(super) struct Replies<'r> {
     pub(super) out: &'r mut Vec<u8>,
+    /// Where a long one of a single call may be left.
+    pub(super) chunks: Option<&'r mut Chunks>,
     pub(super) begin: usize,
     pub(super) steps: &'r mut Vec<Step>,
 }
@@ -83,6 +95,22 @@ impl Replies<'_> {
     pub(super) fn clear(&mut self) {
         self.out.truncate(self.begin);
         self.steps.clear();
+        if let Some(chunks) = &mut self.chunks {
+            chunks.clear();
+        }
+    }
+
+    /// Of a call that ended half-way.
+    fn drop_unfinished(&mut self) {
+        self.out.truncate(self.steps.last().map_or(self.begin, |step| step.end));
+    }
+
+    /// Writes the reply of a call. What is more than there is room for is not written.
+    #[inline]
+    fn write(&mut self, reply: &Reply, protocol: Protocol, arena: &mut Arena) -> Result<()> {
+        arena.admit()?;
+        reply.write_out(protocol, arena, self.out, self.chunks.as_deref_mut());
+        arena.admit_unit(self.out.len() - self.begin)
     }
 
     #[inline]
@@ -100,9 +128,32 @@ pub(super) fn next_random(random: u64) -> u64 {
     draws(random).next().unwrap_or_default()
 }
 
-impl<'n> Turn<'_, 'n> {
+impl<'t, 'n> Turn<'t, 'n> {
+    /// A run of the server's own.
+    pub(super) fn of_server(
+        node: &'n Arc<Node>,
+        counters: &'t ThreadCounters,
+        arena: &'t mut Arena,
+        wait: Wait,
+        behind: &'t mut Behind,
+    ) -> Turn<'t, 'n> {
+        Turn {
+            node,
+            counters,
+            arena,
+            wait,
+            snapshot: None,
+            behind,
+            client: 0,
+            locks: None,
+            ahead: None,
+            watch: None,
+            is_aborted: false,
+        }
+    }
+
     /// The calls of a unit of which none writes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_calls<'c>(
         &mut self,
         env: Env<'_>,
@@ -111,6 +162,7 @@ impl<'n> Turn<'_, 'n> {
         located: Located,
         replies: &mut Replies<'_>,
     ) -> Result<bool> {
+        self.arena.begin_run();
         let mut cx = ReadCx::new(env, source, self.arena);
         let mut random = env.random;
         for (place, call) in unit.calls.clone().enumerate() {
@@ -118,17 +170,31 @@ impl<'n> Turn<'_, 'n> {
             cx.select(call.db);
             random = next_random(random);
             let (before, noted) = (*cx.tally(), cx.effects().list.len());
-            match call.read(&mut cx) {
-                Ok(reply) => {
-                    reply.write_out(unit.caller.protocol, cx.arena(), replies.out);
+            let answer = call.read(&mut cx);
+            let written = answer.and_then(|reply| replies.write(&reply, unit.caller.protocol, cx.arena()));
+            match written {
+                Ok(()) => {
                     replies.done(false, false);
+                    if unit.atomic == Atomic::No && replies.out.len() - replies.begin >= MAX_BATCH_REPLY_BYTES
+                    {
+                        break;
+                    }
                 }
                 // Nothing waits in a unit of several calls.
                 Err(Stop::Park(park)) if unit.single().is_none() => {
-                    nil(&park).write(unit.caller.protocol, &[], replies.out);
+                    nil(&park).write(unit.caller.protocol, &Arena::new(), replies.out);
                     replies.done(false, false);
                 }
+                // It ends the unit before it.
+                Err(Stop::Move(_)) if unit.atomic == Atomic::No && place > 0 => {
+                    *cx.tally() = before;
+                    cx.effects().list.truncate(noted);
+                    replies.drop_unfinished();
+                    break;
+                }
                 Err(stop @ (Stop::Move(_) | Stop::Park(_))) => return Err(stop),
+                // Not the call's own fault: all of them get that error.
+                Err(stop) if unit.atomic == Atomic::Yes && is_engine_error(&stop) => return Err(stop),
                 Err(Stop::Refuse(error)) => {
                     *cx.tally() = before;
                     // A WATCH that fails at its second key watches none.
@@ -157,8 +223,14 @@ impl<'n> Turn<'_, 'n> {
     ) -> Result<bool> {
         let protocol = unit.caller.protocol;
         let (node, counters, caller) = (self.node, self.counters, unit.caller);
-        let mut scene =
-            self.locks.take().map(|Hold { held, missing }| Scene { node, counters, caller, held, missing });
+        let mut scene = self.locks.take().map(|Hold { held, missing }| Scene {
+            node,
+            counters,
+            caller,
+            held,
+            missing,
+            locked_late: false,
+        });
         if let Some(call) = single {
             let written = self.write(
                 env,
@@ -167,7 +239,9 @@ impl<'n> Turn<'_, 'n> {
                     cx.begin_call(located, env.random);
                     replies.clear();
                     let reply = run_call(cx, &call, &mut scene)?;
-                    reply.write_out(protocol, cx.arena(), replies.out);
+                    check_locks(cx, &mut scene)?;
+                    cx.admit()?;
+                    replies.write(&reply, protocol, cx.arena())?;
                     Ok(reply.is_error())
                 },
             );
@@ -184,7 +258,7 @@ impl<'n> Turn<'_, 'n> {
                 cx.undo(begin);
                 run_calls(cx, unit, Marks::EachCall, env.random, replies, &mut scene)?;
             }
-            Ok(())
+            check_locks(cx, &mut scene)
         });
         match written {
             Ok(((), wrote)) => {
@@ -216,8 +290,10 @@ impl<'n> Turn<'_, 'n> {
     ) -> Result<(T, bool)> {
         let mut contended = Contended::default();
         let mut is_freeing = false;
+        let is_shared = self.node.engine.is_shared();
+        let mut remap = None;
         loop {
-            self.arena.clear();
+            self.arena.begin_run();
             let mut txn = match contended.conflicts {
                 0 => self.node.engine.begin_write(self.wait),
                 _ => self.node.engine.begin_again(self.wait, &contended),
@@ -254,15 +330,22 @@ impl<'n> Turn<'_, 'n> {
                 queue::note(&mut txn, effects.dead());
             }
             let dirty = txn.is_dirty();
-            // What ran for long may have lost the data meanwhile.
-            if self.node.engine.is_shared() {
-                env.keyspace.ready()?;
+            let mut committing = None;
+            if is_shared {
+                match may_commit(self.node, self.watch, env, &mut txn, &effects, &mut remap)? {
+                    Admitted::Yes(admitted) => committing = admitted,
+                    // With a transaction that begins behind the announcement.
+                    Admitted::Announced => continue,
+                    Admitted::Aborted => {
+                        self.is_aborted = true;
+                        return Err(Stop::Move(Why::Contended));
+                    }
+                }
             }
             if contended.conflicts > 0 {
                 contended.note(&txn);
             }
-            let is_asked =
-                dirty && (self.node.watches.any() || self.node.waiters.any() || self.node.tracking.any());
+            let is_asked = dirty && self.node.asks_for_changes();
             let changed = if is_asked { changed(self.node, &txn, &effects) } else { Vec::new() };
             if dirty && self.node.eviction.refuses() && !frees() {
                 return Err(Error::OverMaxdisk.into());
@@ -276,12 +359,16 @@ impl<'n> Turn<'_, 'n> {
                     left.map(|left| effects.list = left)
                 }
             };
+            drop(committing);
             match committed {
                 Ok(()) => {
                     if is_asked {
                         tell_changed(self.node, changed, self.client, self.behind);
                     }
                     finish(self.node, self.counters, env, effects, tally, self.behind);
+                    if let Some(remap) = remap {
+                        remap.made();
+                    }
                     return value.map(|value| (value, dirty));
                 }
                 Err(EngineError::Conflict) if contended.conflicts < MAX_CONFLICTS => {
@@ -289,12 +376,60 @@ impl<'n> Turn<'_, 'n> {
                 }
                 Err(EngineError::Full(_)) if !is_freeing && frees() => is_freeing = true,
                 Err(error) => {
-                    // It may have been made all the same.
-                    tell_changed(self.node, changed, self.client, self.behind);
+                    // Where it may have been made all the same it counts as a change.
+                    if !error.wrote_nothing() {
+                        tell_changed(self.node, changed, self.client, self.behind);
+                    }
                     return Err(error.into());
                 }
             }
         }
+    }
+}
+
+/// Whether a run may commit where others share the data.
+enum Admitted<'n> {
+    /// While this is kept.
+    Yes(Option<Committing<'n>>),
+    /// It changes the map of databases, and all others have let go of it by now.
+    Announced,
+    /// A watched key was changed.
+    Aborted,
+}
+
+/// Whether what a run has read by the map of databases counts, and what it has written may be committed; a change of the map itself is
+/// announced first.
+fn may_commit<'n>(
+    node: &'n Node,
+    watch: Option<&Watch>,
+    env: Env<'_>,
+    txn: &mut AnyWrite<'_>,
+    effects: &Effects,
+    remap: &mut Option<Remap<'n>>,
+) -> Result<Admitted<'n>> {
+    let lease = &node.keyspace.shared.lease;
+    let again = || Stop::Move(Why::Contended);
+    if remap.is_none() && lease.has_run_out() {
+        // What ran for long may have lost the cluster meanwhile.
+        node.keyspace.ready()?;
+    }
+    if let Some(watch) = watch
+        && !watch.is_confirmed(&node.keyspace.shared, txn)?
+    {
+        return Ok(Admitted::Aborted);
+    }
+    match remap {
+        _ if !txn.is_dirty() && lease.is_still(env.map_epoch) => Ok(Admitted::Yes(None)),
+        _ if !txn.is_dirty() => Err(again()),
+        Some(remap) => match remap.join(txn)? {
+            true => Ok(Admitted::Yes(None)),
+            false => Err(again()),
+        },
+        None if effects.renumbers_any() => {
+            *remap = Some(Remap::begin(node, env.map_epoch)?.ok_or_else(again)?);
+            Ok(Admitted::Announced)
+        }
+        None => lease.begin_commit(env.map_epoch).map(|made| Admitted::Yes(Some(made))).ok_or_else(again),
     }
 }
 
@@ -325,6 +460,16 @@ enum Ran {
     Refused,
 }
 
+fn is_engine_error(stop: &Stop) -> bool {
+    matches!(stop.refusal(), Some(Error::Engine(_)))
+}
+
+/// Whether scripts among the calls had their locks in time.
+#[inline]
+fn check_locks(cx: &WriteCx<'_>, scene: &mut Option<Scene<'_, '_>>) -> Result<()> {
+    scene.as_mut().map_or(Ok(()), |scene| scene.check_locks(cx))
+}
+
 /// Runs one call.
 #[inline]
 fn run_call(cx: &mut WriteCx<'_>, call: &Call<'_>, scene: &mut Option<Scene<'_, '_>>) -> Result<Reply> {
@@ -352,10 +497,15 @@ fn run_calls<'c>(
         cx.begin_call(call.located, random);
         cx.select(call.db);
         random = next_random(random);
-        let stop = match run_call(cx, &call, scene) {
-            Ok(reply) => {
-                reply.write_out(protocol, cx.arena(), replies.out);
-                replies.done(cx.changes() > changes, reply.is_error());
+        let answer = run_call(cx, &call, scene);
+        let written = answer.and_then(|reply| {
+            cx.admit()?;
+            replies.write(&reply, protocol, cx.arena())?;
+            Ok(reply.is_error())
+        });
+        let stop = match written {
+            Ok(is_error) => {
+                replies.done(cx.changes() > changes, is_error);
                 changes = cx.changes();
                 if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
                     break;
@@ -364,7 +514,7 @@ fn run_calls<'c>(
             }
             // Nothing waits in a unit of several calls.
             Err(Stop::Park(park)) if park.keeps => {
-                nil(&park).write(protocol, &[], replies.out);
+                nil(&park).write(protocol, &Arena::new(), replies.out);
                 replies.done(cx.changes() > changes, false);
                 changes = cx.changes();
                 continue;
@@ -372,7 +522,7 @@ fn run_calls<'c>(
             Err(stop) => stop,
         };
         // Not the call's own fault.
-        let ends_unit = matches!(stop, Stop::Move(_)) || matches!(stop.refusal(), Some(Error::Engine(_)));
+        let ends_unit = matches!(stop, Stop::Move(_)) || is_engine_error(&stop);
         if ends_unit && (unit.atomic == Atomic::Yes || replies.steps.is_empty()) {
             return Err(stop);
         }
@@ -381,7 +531,7 @@ fn run_calls<'c>(
         match stop {
             _ if ends_unit => break,
             Stop::Park(park) => {
-                nil(&park).write(protocol, &[], replies.out);
+                nil(&park).write(protocol, &Arena::new(), replies.out);
                 replies.done(false, false);
             }
             Stop::Refuse(error) => replies.refuse(&error),
@@ -391,11 +541,23 @@ fn run_calls<'c>(
     Ok(Ran::Done)
 }
 
+impl Node {
+    /// Whether anybody wants to know which keys are changed.
+    #[inline]
+    fn asks_for_changes(&self) -> bool {
+        self.watches.any() || self.waiters.any() || self.tracking.any() || self.nodes.any()
+    }
+}
+
 /// The keys that a transaction changes and that somebody watches or waits for.
 #[cold]
 fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<Changed> {
+    // What others want to hear of is known best behind the commit.
     let is_asked_for = |key: &WatchedKey| {
-        node.watches.is_watched(key) || node.waiters.is_awaited(key) || node.tracking.is_tracked(&key.key)
+        node.nodes.any()
+            || node.watches.is_watched(key)
+            || node.waiters.is_awaited(key)
+            || node.tracking.is_tracked(&key.key)
     };
     changed_keys(txn, effects, &node.keyspace.shared, &is_asked_for)
 }
@@ -403,6 +565,10 @@ fn changed(node: &Node, txn: &AnyWrite<'_>, effects: &Effects) -> Vec<Changed> {
 #[cold]
 fn tell_changed(node: &Node, changed: Vec<Changed>, by: u64, behind: &mut Behind) {
     node.watches.tell(&changed);
+    if node.nodes.any() {
+        node.nodes
+            .tell_changed(changed.iter().map(|Changed { key, is_gone, .. }| (key.db, &*key.key, *is_gone)));
+    }
     if node.tracking.any() {
         node.tracking.tell(&node.clients, changed.iter().map(|changed| &*changed.key.key), by);
         node.deliver();
@@ -412,7 +578,7 @@ fn tell_changed(node: &Node, changed: Vec<Changed>, by: u64, behind: &mut Behind
 }
 
 /// What must happen once a transaction is committed, under its locks.
-#[inline]
+#[inline(always)]
 fn finish(
     node: &Node,
     counters: &ThreadCounters,
@@ -463,6 +629,7 @@ fn carry_out(node: &Node, events: Events, effects: Effects, behind: &mut Behind)
             Effect::Renumber(db) => {
                 node.keyspace.shared.remapped(&[db]);
                 node.watches.tell_database(db.logical);
+                node.nodes.tell_database(db.logical);
                 if node.tracking.any() {
                     node.tracking.tell_all(&node.clients);
                     node.deliver();

@@ -39,9 +39,20 @@ impl<'a, C: Iterator<Item = Call<'a>> + Clone> Calls<'a> for C {}
 pub enum Atomic {
     /// All or none.
     Yes,
-    /// They only came together, and write one key with little work ([`super::spec::Spec::batches`]). A call that must go elsewhere
-    /// ends the unit before it.
+    /// They only came together, and are little work: they write one key, or only read ([`super::spec::Spec::batch`]). A call that
+    /// must go elsewhere ends the unit before it.
     No,
+}
+
+/// What becomes of a blocking command that finds nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// Whoever ran it sees to that.
+    No,
+    /// It waits, as the client at this place of this I/O thread ([`super::executor::Executor::parked`]).
+    As { thread: usize, place: usize },
+    /// It has waited for its keys, and does again.
+    Woken,
 }
 
 /// One or more calls of one caller.
@@ -50,8 +61,7 @@ pub struct Unit<'u, C> {
     pub calls: C,
     pub atomic: Atomic,
     pub watching: Watching,
-    /// The call has waited for its keys.
-    pub woken: bool,
+    pub waits: Waits,
     /// The moment they all run at.
     pub now_ms: u64,
     pub limits: &'u Limits,
@@ -105,6 +115,7 @@ impl<'a> Call<'a> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn read(&self, cx: &mut ReadCx<'_>) -> Result<Reply> {
         match self.run() {
             Run::Read(handler) => handler(cx, self.args()),
@@ -129,8 +140,18 @@ impl<'a> Call<'a> {
 
     /// A copy to be kept.
     pub fn to_queued(&self) -> Queued {
-        let Call { command, named, words, db, .. } = *self;
-        Queued { command, named, words: words.to_owned_args(), db, refused: None }
+        let Call { command, named, words, db, located } = *self;
+        let words = words.to_owned_args();
+        let key = command
+            .spec
+            .keys
+            .single_of(self.words)
+            .and_then(|at| Some((self.words.get(at)?, words.view().get(at)?)));
+        let located = match key {
+            Some((key, copy)) if located.is(key) => located.again(copy),
+            _ => Located::default(),
+        };
+        Queued { command, named, words, located, db, refused: None }
     }
 
     /// Adds what it locks.
@@ -140,10 +161,14 @@ impl<'a> Call<'a> {
             *wanted.set(mode) = StripeSet::ALL;
             return;
         }
+        // The only one it has.
+        if self.located.is_known() {
+            wanted.set(mode).insert(stripe_of(self.located.slot));
+            return;
+        }
         for (at, _) in spec.keys.positions(self.words) {
             let key = self.words.get(at).unwrap_or(&[]);
-            let slot = if self.located.is(key) { self.located.slot } else { slot::of(key) };
-            wanted.set(mode).insert(stripe_of(slot));
+            wanted.set(mode).insert(stripe_of(slot::of(key)));
         }
     }
 }
@@ -217,7 +242,8 @@ mod tests {
 
     use super::Atomic;
     use crate::dispatch::registry::registry;
-    use crate::dispatch::transaction::MAX_BATCH_CHANGES;
+    use crate::dispatch::spec::Batch;
+    use crate::dispatch::transaction::{MAX_BATCH_CHANGES, MAX_BATCH_REPLY_BYTES};
     use crate::pubsub::{Item, Queue};
     use crate::testkit::Kit;
 
@@ -363,6 +389,18 @@ mod tests {
     }
 
     #[test]
+    fn what_storage_fails_to_read_fails_all_calls_of_a_transaction() {
+        let mut kit = Kit::new();
+        kit.run("SET a 1 | SET b 2");
+        let down = "-CLUSTERDOWN the storage is unavailable: injected";
+        for (atomic, replies) in [(Atomic::Yes, [down, down]), (Atomic::No, ["\"1\"", down])] {
+            let AnyEngine::Memory(engine) = &kit.node.engine else { panic!("the engine in memory") };
+            engine.set_faults(Faults::none().then(EngineCall::Read, 1, Fault::Unavailable));
+            assert_eq!(unit(&mut kit, "GET a | GET b", atomic), Some(replies.join(" | ")));
+        }
+    }
+
+    #[test]
     fn events_of_all_calls_are_told_with_the_one_commit() {
         let mut kit = Kit::with(&[("notify-keyspace-events", "KEA")]);
         kit.run("SUBSCRIBE __keyevent@0__:incrby");
@@ -397,12 +435,58 @@ mod tests {
 
     #[test]
     fn only_little_work_on_one_key_batches() {
-        let batches = |name: &str| registry().find(name.as_bytes()).unwrap().batches;
-        for name in ["lpush", "rpop", "hset", "hdel", "sadd", "spop", "zadd", "incr", "expire"] {
-            assert!(batches(name), "{name}");
+        let batch = |name: &str| registry().find(name.as_bytes()).unwrap().batch;
+        for name in
+            ["lpush", "rpop", "hset", "hdel", "sadd", "spop", "zadd", "incr", "expire", "pfadd", "pfcount"]
+        {
+            assert_eq!(batch(name), Batch::WritesOfOneKey, "{name}");
         }
-        for name in ["get", "del", "zpopmin", "lrem", "sinterstore", "flushall", "smove", "ping", "sort"] {
-            assert!(!batches(name), "{name}");
+        for name in ["get", "hget", "sismember", "zscore", "ttl", "llen", "type"] {
+            assert_eq!(batch(name), Batch::Reads, "{name}");
         }
+        let never = [
+            "del",
+            "zpopmin",
+            "lrem",
+            "sinterstore",
+            "flushall",
+            "smove",
+            "ping",
+            "sort",
+            "lrange",
+            "mget",
+            "xread",
+        ];
+        for name in never {
+            assert_eq!(batch(name), Batch::None, "{name}");
+        }
+    }
+
+    #[test]
+    fn reads_of_several_keys_are_one_unit_and_end_before_what_must_move() {
+        let mut kit = Kit::new();
+        kit.run("SET a 1 | HSET h f 2 | SADD s x");
+        assert_eq!(
+            batch(&mut kit, "GET a | HGET h f | GET nosuch | GET h | SISMEMBER s x | STRLEN a").as_deref(),
+            Some(
+                "\"1\" | \"2\" | nil | -WRONGTYPE Operation against a key holding the wrong kind of value | :1 | :1"
+            )
+        );
+        let AnyEngine::Memory(engine) = &kit.node.engine else { panic!("the engine in memory") };
+        engine.set_faults(Faults::none().then(EngineCall::Read, 2, Fault::NotResident));
+        assert_eq!(batch(&mut kit, "GET a | STRLEN a | GET a | GET a").as_deref(), Some("\"1\" | :1"));
+        let AnyEngine::Memory(engine) = &kit.node.engine else { panic!("the engine in memory") };
+        engine.set_faults(Faults::none().then(EngineCall::Read, 0, Fault::NotResident));
+        assert_eq!(batch(&mut kit, "GET a | STRLEN a"), None, "the first one itself");
+    }
+
+    #[test]
+    fn no_batch_has_long_replies() {
+        let mut kit = Kit::new();
+        let replies = |kit: &mut Kit| batch(kit, "STRLEN a | GET a | GET a | GET a").unwrap();
+        kit.run(&format!("SET a {}", "x".repeat(MAX_BATCH_REPLY_BYTES / 2)));
+        assert_eq!(replies(&mut kit).matches(" | ").count(), 2);
+        kit.run(&format!("SET a {}", "x".repeat(MAX_BATCH_REPLY_BYTES / 4)));
+        assert_eq!(replies(&mut kit).matches(" | ").count(), 3);
     }
 }

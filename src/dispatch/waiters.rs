@@ -5,21 +5,25 @@
 //! that comes meanwhile makes it run once more. A waiter holds no thread and no lock.
 
 use std::collections::BTreeMap;
-use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use rapidhash::fast::RandomState;
 
 use super::caller::Caller;
 use super::multi::Queued;
 use super::spec::KeyFlags;
-use super::watches::WatchedKey;
-use crate::error::Error;
+use super::unit::Call;
+use super::watches::{KeyRef, WatchedKey};
+use crate::error::{Error, Park};
 use crate::keyspace::Limits;
 use crate::node::Node;
-use crate::reply::Reply;
+use crate::reply::{Arena, Reply};
+
+/// Where others can change keys too, a waiter looks again after so long: that it was woken may have been lost.
+const LOOKS_AGAIN_MS: u64 = 1_000;
 
 /// Waits, and may be taken.
 const WAITING: u8 = 0;
@@ -64,14 +68,36 @@ pub struct Waiters {
 #[derive(Default)]
 struct State {
     next: u64,
-    by_key: HashMap<WatchedKey, BTreeMap<u64, Arc<Waiter>>, RandomState>,
+    by_key: HashMap<WatchedKey, Line, RandomState>,
     /// And where each is to be found.
     by_client: HashMap<u64, (u64, Arc<Waiter>), RandomState>,
 }
 
+/// Those who wait for one key, in the order in which they came.
+#[derive(Default)]
+struct Line {
+    waiters: BTreeMap<u64, Arc<Waiter>>,
+    /// How many of them wait for what goes with the key too.
+    ending: usize,
+}
+
 impl Waiter {
-    pub fn new(queued: Queued, caller: Caller, limits: Limits, (thread, place): (usize, usize)) -> Waiter {
-        // Whoever makes it looks once more before it waits.
+    /// For a call that has found nothing, under its locks.
+    pub fn new(
+        call: &Call<'_>,
+        park: &Park,
+        caller: Caller,
+        limits: Limits,
+        (thread, place): (usize, usize),
+    ) -> Waiter {
+        let queued = call.to_queued().with_words(&park.words);
+        let again_at_ms = AtomicU64::new(park.again_at_ms.unwrap_or(0));
+        let (state, ending) = (AtomicU8::new(WAITING), AtomicU8::new(0));
+        Waiter { queued, caller, limits, thread, place, again_at_ms, state, ending }
+    }
+
+    /// For one that has looked where it could not wait. It has to look once more.
+    pub fn taken(queued: Queued, caller: Caller, limits: Limits, (thread, place): (usize, usize)) -> Waiter {
         let (again_at_ms, state, ending) = (AtomicU64::new(0), AtomicU8::new(TAKEN), AtomicU8::new(0));
         Waiter { queued, caller, limits, thread, place, again_at_ms, state, ending }
     }
@@ -115,17 +141,31 @@ impl Waiter {
         }
     }
 
+    /// Whether it is to be told that its key is gone.
+    fn ends_with_key(&self) -> bool {
+        self.queued.command.spec.ends_with_key
+    }
+
     /// What it waits for: not where it would put something.
-    fn keys(&self) -> Vec<WatchedKey> {
+    fn keys(&self) -> impl Iterator<Item = KeyRef<'_>> {
         let words = self.queued.words.view();
         let keys = self.queued.command.spec.keys.positions(words);
         let awaited = keys.filter(|(_, spec)| !spec.flags.has(KeyFlags::INSERT));
-        let keys = awaited.filter_map(|(at, _)| words.get(at));
-        keys.map(|key| WatchedKey { db: self.queued.db, key: key.into() }).collect()
+        let keys = awaited.filter_map(move |(at, _)| words.get(at));
+        keys.map(|key| KeyRef { db: self.queued.db, key })
     }
 }
 
 impl Node {
+    /// When a waiter looks again though nobody has told it of a change.
+    pub fn look_again_at(&self, park: &Park) -> Option<u64> {
+        if !self.engine.is_shared() {
+            return park.again_at_ms;
+        }
+        let soon_ms = self.clock.now_ms() + LOOKS_AGAIN_MS;
+        Some(park.again_at_ms.map_or(soon_ms, |at_ms| at_ms.min(soon_ms)))
+    }
+
     /// CLIENT UNBLOCK: whether the client was waiting. If somebody runs its command at this moment, it ends behind that.
     pub fn unblock(&self, client: u64, ending: Ending) -> bool {
         let Some(waiter) = self.waiters.of_client(client) else { return false };
@@ -150,7 +190,7 @@ impl Node {
             let error = Error::reply("UNBLOCKED client unblocked via CLIENT UNBLOCK");
             tarn_resp::encode::error_bytes(&mut reply, &error.wire());
         } else {
-            Reply::NilArray.write(waiter.caller.protocol, &[], &mut reply);
+            Reply::NilArray.write(waiter.caller.protocol, &Arena::new(), &mut reply);
         }
         if let Some(post) = self.post() {
             post.served(waiter, reply);
@@ -162,10 +202,7 @@ impl Waiters {
     /// For how many keys somebody waits, and for how many of them also to be told that they are gone.
     pub fn totals(&self) -> (usize, usize) {
         let state = self.state.lock();
-        let ends = |waiters: &BTreeMap<u64, Arc<Waiter>>| {
-            waiters.values().any(|waiter| waiter.queued.command.spec.ends_with_key)
-        };
-        (state.by_key.len(), state.by_key.values().filter(|waiters| ends(waiters)).count())
+        (state.by_key.len(), state.by_key.values().filter(|line| line.ending > 0).count())
     }
 
     /// Whether anybody waits.
@@ -174,14 +211,18 @@ impl Waiters {
         self.count.load(Ordering::Acquire) != 0
     }
 
-    /// It waits from now on, but is taken.
+    /// It waits from now on.
     pub fn add(&self, waiter: Waiter) -> Arc<Waiter> {
         let waiter = Arc::new(waiter);
         let mut state = self.state.lock();
         let number = state.next;
         state.next += 1;
         for key in waiter.keys() {
-            state.by_key.entry(key).or_default().insert(number, Arc::clone(&waiter));
+            let line = state.by_key.entry_ref(&key).or_default();
+            // A key may be named twice.
+            if line.waiters.insert(number, Arc::clone(&waiter)).is_none() {
+                line.ending += usize::from(waiter.ends_with_key());
+            }
         }
         state.by_client.insert(waiter.caller.client, (number, Arc::clone(&waiter)));
         self.count.fetch_add(1, Ordering::AcqRel);
@@ -207,9 +248,11 @@ impl Waiters {
         let mut state = self.state.lock();
         let Some((number, _)) = state.by_client.remove(&waiter.caller.client) else { return };
         for key in waiter.keys() {
-            if let Some(waiters) = state.by_key.get_mut(&key) {
-                waiters.remove(&number);
-                if waiters.is_empty() {
+            if let Some(line) = state.by_key.get_mut(&key) {
+                if line.waiters.remove(&number).is_some() {
+                    line.ending -= usize::from(waiter.ends_with_key());
+                }
+                if line.waiters.is_empty() {
                     state.by_key.remove(&key);
                 }
             }
@@ -225,16 +268,18 @@ impl Waiters {
     pub fn keys_of(&self, db: u16) -> Vec<WatchedKey> {
         let state = self.state.lock();
         let of_db = state.by_key.iter().filter(|(key, _)| key.db == db);
-        let mut keys: Vec<_> = of_db.map(|(key, waiters)| (waiters.keys().next(), key)).collect();
+        let mut keys: Vec<_> = of_db.map(|(key, line)| (line.waiters.keys().next(), key)).collect();
         keys.sort_by(|(a, key), (b, other)| a.cmp(b).then_with(|| key.key.cmp(&other.key)));
         keys.into_iter().map(|(_, key)| key.clone()).collect()
     }
 
-    /// Who has waited longest for a key, behind the one with this number.
-    pub fn next(&self, key: &WatchedKey, behind: Option<u64>) -> Option<(u64, Arc<Waiter>)> {
+    /// Who has waited longest for a key, behind the one with this number. Where the key is gone only those count who wait for what
+    /// goes with it.
+    pub fn next(&self, key: &WatchedKey, behind: Option<u64>, is_gone: bool) -> Option<(u64, Arc<Waiter>)> {
         let state = self.state.lock();
-        let first = behind.map_or(0, |number| number + 1);
-        let (number, waiter) = state.by_key.get(key)?.range(first..).next()?;
+        let line = state.by_key.get(key).filter(|line| !is_gone || line.ending > 0)?;
+        let mut behind = line.waiters.range(behind.map_or(0, |number| number + 1)..);
+        let (number, waiter) = behind.find(|(_, waiter)| !is_gone || waiter.ends_with_key())?;
         Some((*number, Arc::clone(waiter)))
     }
 

@@ -1,26 +1,46 @@
 //! WATCH: who wants to know that a key was changed. Kept in memory and changed under the locks of the keys; it costs one
-//! look at a counter while nobody watches.
+//! look at a counter while nobody watches. Where several nodes share the data, the cluster is asked what the others have changed.
 
-use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hashbrown::HashMap;
+use hashbrown::{Equivalent, HashMap};
 use parking_lot::Mutex;
-use tarn_engine::{AnyWrite, Space, Write as _};
+use rapidhash::fast::RandomState;
+use tarn_engine::{AnyWrite, Read, Space, Witness, Write as _};
 
 use crate::clients::{Client, flag};
-use crate::encoding::{META, rows};
+use crate::encoding::META;
+use crate::encoding::rows::{self, RowKey};
 use crate::error::Result;
 use crate::keyspace::kind::ELEMENT_SPACES;
 use crate::keyspace::shared::Shared;
-use crate::keyspace::{Effects, View, Was, entry};
+use crate::keyspace::{Db, Effects, View, Was, entry};
 
 /// A key, by its logical database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WatchedKey {
     pub db: u16,
     pub key: Box<[u8]>,
+}
+
+/// The same where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyRef<'a> {
+    pub db: u16,
+    pub key: &'a [u8],
+}
+
+impl Equivalent<WatchedKey> for KeyRef<'_> {
+    fn equivalent(&self, other: &WatchedKey) -> bool {
+        self.db == other.db && *self.key == *other.key
+    }
+}
+
+impl From<&KeyRef<'_>> for WatchedKey {
+    fn from(&KeyRef { db, key }: &KeyRef<'_>) -> WatchedKey {
+        WatchedKey { db, key: key.into() }
+    }
 }
 
 /// What one connection watches, or something of the server's own.
@@ -30,6 +50,19 @@ pub struct Watch {
     changed: AtomicBool,
     /// And how each was.
     keys: Mutex<Vec<(WatchedKey, Was)>>,
+    /// Who will tell what other nodes have changed, where there can be some.
+    witnesses: Mutex<Vec<Arc<KeyWitness>>>,
+}
+
+/// Who will tell whether a key was changed by another node since its watch began.
+#[derive(Debug)]
+pub struct KeyWitness {
+    pub key: WatchedKey,
+    /// As it was then.
+    pub db: Db,
+    /// Of its metadata.
+    pub row: RowKey,
+    pub witness: Witness,
 }
 
 /// What a unit has to do with WATCH.
@@ -88,6 +121,31 @@ impl Watch {
         self.keys.lock().clone()
     }
 
+    /// Keeps those of the keys that are watched now. That a key whose time has come is removed is no change, so nobody tells of that.
+    pub fn keep(&self, witnesses: Vec<KeyWitness>) {
+        let keys = self.keys.lock();
+        let wanted =
+            |witness: &KeyWitness| keys.iter().any(|(key, was)| *key == witness.key && *was != Was::Expired);
+        self.witnesses.lock().extend(witnesses.into_iter().filter(wanted).map(Arc::new));
+    }
+
+    /// Whether no other node has changed a key. `read` reads at one moment: what is committed behind the answer is refused to whoever
+    /// commits by that.
+    pub fn is_confirmed(&self, shared: &Shared, read: &impl Read) -> Result<bool> {
+        // Whoever ends the watch meanwhile does not wait for the cluster.
+        let witnesses = self.witnesses.lock().clone();
+        // A database that was exchanged was told of.
+        let asked = || witnesses.iter().filter(|asked| shared.database(asked.db.logical) == Some(asked.db));
+        let rows: Vec<(Space, &[u8])> = asked().map(|asked| (META, asked.row.as_slice())).collect();
+        read.fetch(&rows)?;
+        for asked in asked() {
+            if !asked.witness.is_unchanged()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether a key was changed, or its time has come. Asked under the locks of the keys.
     pub fn is_changed(&self, cx: &mut impl View) -> Result<bool> {
         if self.changed.load(Ordering::Acquire) {
@@ -136,6 +194,7 @@ impl Watches {
     /// The connection watches nothing any more.
     pub fn remove(&self, watch: &Arc<Watch>) {
         let keys = std::mem::take(&mut *watch.keys.lock());
+        watch.witnesses.lock().clear();
         watch.changed.store(false, Ordering::Release);
         watch.show(0, false);
         if keys.is_empty() {
@@ -224,4 +283,32 @@ fn key_of(space: Space, row: &[u8]) -> Option<(u32, &[u8])> {
         return rows::read_element(row).ok().map(|row| (row.db, row.key));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use tarn_engine::AnyEngine;
+    use tarn_engine::memory::{Call, Fault, Faults};
+
+    use super::*;
+    use crate::testkit::Kit;
+
+    #[test]
+    fn what_may_have_been_made_counts_as_a_change() {
+        for (fault, words, is_changed) in [
+            (Fault::Unavailable, "-CLUSTERDOWN", false),
+            (Fault::UnknownLost, "-UNKNOWNOUTCOME", true),
+            (Fault::UnknownApplied, "-UNKNOWNOUTCOME", true),
+            (Fault::Conflict, "+OK", true),
+        ] {
+            let mut kit = Kit::new();
+            let watch = Arc::new(Watch::default());
+            kit.node.watches.add(&watch, WatchedKey { db: 0, key: b"k".as_slice().into() }, Was::Missing);
+            let AnyEngine::Memory(engine) = &kit.node.engine else { panic!("the engine in memory") };
+            engine.set_faults(Faults::none().then(Call::Commit, 0, fault));
+            let reply = kit.run("SET k v");
+            assert_eq!(reply.split(' ').next(), Some(words));
+            assert_eq!(watch.changed.load(Ordering::Acquire), is_changed, "{fault:?}");
+        }
+    }
 }

@@ -20,8 +20,11 @@ mod tag {
     pub const FIELD_INDEX: u8 = b'i';
     pub const DEAD_ROWS: u8 = b'g';
     pub const LIBRARY: u8 = b'l';
-    pub const OWNER: u8 = b'o';
+    pub const REMAP: u8 = b'r';
+    pub const LIBRARY_STAMP: u8 = b'u';
     pub const GARBAGE: u8 = b'q';
+    pub const MEMBER: u8 = b'm';
+    pub const LINK_SECRET: u8 = b's';
 }
 
 /// What the rows of this build look like. A directory with a larger number is refused.
@@ -82,29 +85,34 @@ impl FieldIndex {
     }
 }
 
-/// -> which process serves the data: [`Owner`]. Only where several could.
-pub fn owner() -> SystemKey {
-    one(tag::OWNER)
+/// -> who is about to change the map of databases: [`Remap`]. Only where several could.
+pub fn remap() -> SystemKey {
+    one(tag::REMAP)
 }
 
-/// A process that serves the data.
+/// A node that is about to change the map of databases, once all others have let go of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
-    /// By the cluster's clock.
-    pub until_ms: u64,
+pub struct Remap {
+    /// Tells one change from another.
+    pub number: u64,
     pub node: Box<[u8]>,
 }
 
-impl Owner {
-    /// The time, u64, then the name.
+impl Remap {
+    /// The number, u64, then the name.
     pub fn encode(&self) -> Vec<u8> {
-        [&self.until_ms.to_be_bytes(), &*self.node].concat()
+        [&self.number.to_be_bytes(), &*self.node].concat()
     }
 
-    pub fn decode(value: &[u8]) -> Result<Owner, Malformed> {
+    pub fn decode(value: &[u8]) -> Result<Remap, Malformed> {
         let mut cursor = Cursor(value);
-        Ok(Owner { until_ms: cursor.u64("time of an owner")?, node: cursor.0.into() })
+        Ok(Remap { number: cursor.u64("number of a change of the map")?, node: cursor.0.into() })
     }
+}
+
+/// -> another number with each change of the libraries, u64. Only where several nodes could have them.
+pub fn library_stamp() -> SystemKey {
+    one(tag::LIBRARY_STAMP)
 }
 
 /// A version of a key that may be garbage, where no compaction finds it: to be looked at.
@@ -171,23 +179,36 @@ pub fn key_count(db: u32, stripe: u16) -> SystemKey {
     key
 }
 
-/// How many keys there are.
+/// The same for one node of several, by its seat.
+pub fn key_count_of(db: u32, stripe: u16, seat: u16) -> SystemKey {
+    let mut key = key_count(db, stripe);
+    key.extend_from_slice(&seat.to_be_bytes());
+    key
+}
+
+/// How many keys there are. What one node of several has counted may be negative: another has made what it removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    pub keys: u64,
+    pub keys: i64,
     /// Those of them that have a time to live.
-    pub expiring: u64,
+    pub expiring: i64,
 }
 
 impl Counts {
-    /// Both as u64, keys first.
+    /// Both as i64, keys first.
     pub fn encode(self) -> [u8; 16] {
-        (u128::from(self.keys) << 64 | u128::from(self.expiring)).to_be_bytes()
+        (u128::from(self.keys as u64) << 64 | u128::from(self.expiring as u64)).to_be_bytes()
     }
 
     pub fn decode(value: &[u8]) -> Result<Counts, Malformed> {
         let mut cursor = Cursor(value);
-        Ok(Counts { keys: cursor.u64("counter of keys")?, expiring: cursor.u64("counter of expiring keys")? })
+        let (keys, expiring) = (cursor.u64("counter of keys")?, cursor.u64("counter of expiring keys")?);
+        Ok(Counts { keys: keys as i64, expiring: expiring as i64 })
+    }
+
+    pub fn add(&mut self, other: Counts) {
+        self.keys = self.keys.saturating_add(other.keys);
+        self.expiring = self.expiring.saturating_add(other.expiring);
     }
 }
 
@@ -249,6 +270,99 @@ pub fn decode_dead_rows(value: &[u8]) -> impl Iterator<Item = u64> + '_ {
     value.as_chunks().0.iter().map(|rows| u64::from(u32::from_be_bytes(*rows)))
 }
 
+/// -> what nodes prove to each other that they read the same data, random bytes. Only where several could.
+pub fn link_secret() -> SystemKey {
+    one(tag::LINK_SECRET)
+}
+
+/// A node, by its name -> how it is reached: [`Member`]. Only where several could.
+pub fn member(id: &[u8]) -> SystemKey {
+    let mut key = one(tag::MEMBER);
+    key.extend_from_slice(id);
+    key
+}
+
+/// First and past-the-last key of the rows of nodes.
+pub fn all_members() -> (SystemKey, SystemKey) {
+    (one(tag::MEMBER), one(tag::MEMBER + 1))
+}
+
+/// The name of a node's row.
+pub fn read_member(row: &[u8]) -> Result<&[u8], Malformed> {
+    row.strip_prefix(&[tag::MEMBER]).ok_or(Malformed("tag of a node"))
+}
+
+/// A node, as the others know it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Member {
+    /// By the cluster's clock. Who has not been heard of until then is gone.
+    pub until_ms: u64,
+    pub started_ms: u64,
+    /// What clients are told. A port is zero for none, a name empty.
+    pub port: u16,
+    pub tls_port: u16,
+    pub host: String,
+    pub hostname: String,
+    /// Where other nodes connect to.
+    pub link_port: u16,
+    pub link_host: String,
+    /// Which counters are its own: [`key_count_of`].
+    pub seat: u16,
+    /// The first of its versions.
+    pub first_version: u64,
+    /// The change of the map that it has let go for: [`Remap::number`].
+    pub let_go: u64,
+}
+
+impl Member {
+    /// Two times, u64; three ports, u16; three texts, each behind its length, u8; seat, u16; first version and what it has let go for, u64.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = [self.until_ms.to_be_bytes(), self.started_ms.to_be_bytes()].concat();
+        for port in [self.port, self.tls_port, self.link_port] {
+            out.extend_from_slice(&port.to_be_bytes());
+        }
+        for text in [&self.host, &self.hostname, &self.link_host] {
+            let bytes = text.as_bytes().get(..usize::from(u8::MAX)).unwrap_or(text.as_bytes());
+            out.push(bytes.len() as u8);
+            out.extend_from_slice(bytes);
+        }
+        out.extend_from_slice(&self.seat.to_be_bytes());
+        out.extend_from_slice(&self.first_version.to_be_bytes());
+        out.extend_from_slice(&self.let_go.to_be_bytes());
+        out
+    }
+
+    /// What follows is of a later version.
+    pub fn decode(value: &[u8]) -> Result<Member, Malformed> {
+        let mut cursor = Cursor(value);
+        let (until_ms, started_ms) = (cursor.u64("time of a node")?, cursor.u64("start of a node")?);
+        let mut port = || cursor.u16("port of a node");
+        let (plain, tls_port, link_port) = (port()?, port()?, port()?);
+        let mut text = || -> Result<String, Malformed> {
+            let len = usize::from(cursor.u8("length of a node's name")?);
+            let (bytes, rest) = cursor.0.split_at_checked(len).ok_or(Malformed("name of a node"))?;
+            cursor.0 = rest;
+            String::from_utf8(bytes.to_vec()).map_err(|_| Malformed("name of a node"))
+        };
+        let (host, hostname, link_host) = (text()?, text()?, text()?);
+        let seat = cursor.u16("seat of a node")?;
+        let (first_version, let_go) = (cursor.u64("versions of a node")?, cursor.u64("what a node let go")?);
+        Ok(Member {
+            until_ms,
+            started_ms,
+            port: plain,
+            tls_port,
+            host,
+            hostname,
+            link_port,
+            link_host,
+            seat,
+            first_version,
+            let_go,
+        })
+    }
+}
+
 pub fn read_u64(value: &[u8]) -> Result<u64, Malformed> {
     Cursor(value).u64("number of a system row")
 }
@@ -275,6 +389,10 @@ mod tests {
         let counts = Counts { keys: 258, expiring: 3 };
         assert_eq!(counts.encode(), *b"\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03");
         assert_eq!(Counts::decode(&counts.encode()), Ok(counts));
+        let less = Counts { keys: -1, expiring: 0 };
+        assert_eq!(Counts::decode(&less.encode()), Ok(less));
+        assert_eq!(key_count_of(2, 255, 7)[..], *b"k\0\0\0\x02\0\xff\0\x07");
+        assert_eq!(read_key_count(&key_count_of(2, 255, 7)), Ok(255));
         assert!(Counts::decode(&[0; 15]).is_err());
         assert_eq!(dead_rows(2, Space(1))[..], *b"g\0\0\0\x02\x01");
         assert_eq!(read_dead_rows(&dead_rows(2, Space(1))), Ok((2, Space(1))));
@@ -286,10 +404,32 @@ mod tests {
         assert!(read_physical(&u64::MAX.to_be_bytes()).is_err());
         assert_eq!(garbage(258, 2, 3, b"key")[..], *b"q\0\0\0\0\0\0\x01\x02\0\0\0\x02\0\x03key");
         assert_eq!(read_garbage(&garbage(258, 2, 3, b"key")), Ok((258, 2, 3, &b"key"[..])));
-        let owner = Owner { until_ms: 258, node: b"node"[..].into() };
-        assert_eq!(owner.encode(), *b"\0\0\0\0\0\0\x01\x02node");
-        assert_eq!(Owner::decode(&owner.encode()), Ok(owner));
-        assert!(Owner::decode(b"short").is_err());
+        let remap = Remap { number: 258, node: b"node"[..].into() };
+        assert_eq!(remap.encode(), *b"\0\0\0\0\0\0\x01\x02node");
+        assert_eq!(Remap::decode(&remap.encode()), Ok(remap));
+        assert!(Remap::decode(b"short").is_err());
+        let member = Member {
+            until_ms: 258,
+            started_ms: 3,
+            port: 6379,
+            tls_port: 0,
+            host: "10.0.0.1".to_owned(),
+            hostname: "db".to_owned(),
+            link_port: 16379,
+            link_host: "h".to_owned(),
+            seat: 7,
+            first_version: 9,
+            let_go: 10,
+        };
+        let bytes = b"\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03\x18\xeb\0\0\x3f\xfb\x0810.0.0.1\x02db\x01h\
+            \0\x07\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0\x0a";
+        assert_eq!(member.encode(), bytes);
+        assert_eq!(Member::decode(&[&bytes[..], b"later"].concat()), Ok(member));
+        for len in 0..bytes.len() {
+            assert!(Member::decode(&bytes[..len]).is_err(), "{len}");
+        }
+        assert_eq!(read_member(&super::member(b"id")), Ok(&b"id"[..]));
+        assert_eq!(link_secret()[..], *b"s");
         let (start, end) = all_databases();
         assert!(start < database(0) && database(u16::MAX) < end);
     }

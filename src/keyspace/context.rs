@@ -19,7 +19,7 @@ use crate::config::Events;
 use crate::encoding::stream::producers::Retention;
 use crate::encoding::{rows, slot};
 use crate::error::{Error, Result, Stop, Why};
-use crate::reply::{Reply, Span};
+use crate::reply::{Arena, Reply, Span};
 
 /// A logical database and the number its rows carry at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,12 @@ impl Located {
     pub fn new(seed: u64, key: &[u8]) -> Located {
         let hash48 = rows::hash48(seed, key);
         Located { at: key.as_ptr().addr(), len: key.len(), slot: slot::of(key), hash48 }
+    }
+
+    /// Whether it is one.
+    #[inline]
+    pub fn is_known(&self) -> bool {
+        self.at != 0
     }
 
     /// The same key at another place.
@@ -107,6 +113,8 @@ impl Limits {
 pub struct Env<'a> {
     pub keyspace: &'a Keyspace,
     pub db: Db,
+    /// Of the map of databases by which `db` was found.
+    pub map_epoch: u64,
     pub now_ms: u64,
     pub place: Place,
     /// The key the command was locked by, if it is one.
@@ -178,7 +186,7 @@ pub struct Tally {
 /// Reading, whichever context it is.
 pub trait View {
     fn env(&self) -> &Env<'_>;
-    fn arena(&mut self) -> &mut Vec<u8>;
+    fn arena(&mut self) -> &mut Arena;
     fn bytes(&self, span: Span) -> &[u8];
     fn tally(&mut self) -> &mut Tally;
     fn effects(&mut self) -> &mut Effects;
@@ -298,13 +306,13 @@ impl Source<'_> {
 pub struct ReadCx<'a> {
     pub env: Env<'a>,
     source: Source<'a>,
-    arena: &'a mut Vec<u8>,
+    arena: &'a mut Arena,
     tally: Tally,
     effects: Effects,
 }
 
 impl<'a> ReadCx<'a> {
-    pub fn new(env: Env<'a>, source: Source<'a>, arena: &'a mut Vec<u8>) -> ReadCx<'a> {
+    pub fn new(env: Env<'a>, source: Source<'a>, arena: &'a mut Arena) -> ReadCx<'a> {
         ReadCx { env, source, arena, tally: Tally::default(), effects: Effects::default() }
     }
 
@@ -341,7 +349,7 @@ pub struct WriteCx<'a> {
     pub effects: Effects,
     /// Versions that become live with the commit: to be dropped after it.
     building: SmallVec<[Building<'a>; 1]>,
-    arena: &'a mut Vec<u8>,
+    arena: &'a mut Arena,
     tally: Tally,
 }
 
@@ -363,7 +371,7 @@ impl<'a> WriteCx<'a> {
         txn: AnyWrite<'a>,
         engine: Option<&'a AnyEngine>,
         snapshot: Option<&'a AnySnapshot>,
-        arena: &'a mut Vec<u8>,
+        arena: &'a mut Arena,
     ) -> WriteCx<'a> {
         let (effects, building, tally) = (Effects::default(), SmallVec::new(), Tally::default());
         WriteCx { env, txn, engine, snapshot, arena, effects, building, tally }
@@ -445,6 +453,15 @@ impl<'a> WriteCx<'a> {
         done
     }
 
+    /// Whether what the call has put can be committed. To be asked behind each call, so that only that one is refused.
+    #[inline]
+    pub fn admit(&self) -> Result<()> {
+        match self.txn.refusal() {
+            None => Ok(()),
+            Some(_) => Err(Error::NameTooLong.into()),
+        }
+    }
+
     /// A version that no collection ever had.
     pub fn new_version(&mut self) -> Result<u64> {
         let building = self.env.keyspace.shared.new_version()?;
@@ -466,19 +483,44 @@ impl<'a> WriteCx<'a> {
     }
 }
 
-/// What a blocking command found of a key that it takes from. A key of another type is refused at once, but does not end a wait
-/// that has begun.
-pub fn sourced<T>(cx: &impl View, found: Result<Option<T>>) -> Result<Option<T>> {
-    match found {
-        Err(stop) if cx.env().woken && matches!(stop.refusal(), Some(Error::WrongType)) => Ok(None),
-        other => other,
+/// What a blocking command finds of the keys that it takes from, one after the other. A key of another type is refused at once, but
+/// does not end a wait that has begun by itself. Once a key behind it has something the command runs anew, and is refused then.
+#[derive(Debug, Default)]
+pub struct Sourced {
+    refused: Option<Stop>,
+}
+
+impl Sourced {
+    /// A key that counts as missing if it is of another type.
+    pub fn look<T>(&mut self, cx: &impl View, found: Result<Option<T>>) -> Result<Option<T>> {
+        match found {
+            Err(stop) if cx.env().woken && matches!(stop.refusal(), Some(Error::WrongType)) => {
+                self.refused.get_or_insert(stop);
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// There is something to take.
+    pub fn found(self) -> Result<()> {
+        self.refused.map_or(Ok(()), Err)
+    }
+
+    /// As [`Sourced::look`], where there is something in whatever is there.
+    pub fn take<T>(&mut self, cx: &impl View, found: Result<Option<T>>) -> Result<Option<T>> {
+        let found = self.look(cx, found)?;
+        if found.is_some() {
+            std::mem::take(self).found()?;
+        }
+        Ok(found)
     }
 }
 
 /// Reads a row into the arena.
 #[inline]
 fn get_into(
-    arena: &mut Vec<u8>,
+    arena: &mut Arena,
     get: impl FnOnce(&mut Vec<u8>) -> tarn_engine::Result<bool>,
 ) -> Result<Option<Span>> {
     let start = arena.len();
@@ -491,7 +533,7 @@ impl View for ReadCx<'_> {
         &self.env
     }
 
-    fn arena(&mut self) -> &mut Vec<u8> {
+    fn arena(&mut self) -> &mut Arena {
         self.arena
     }
 
@@ -536,7 +578,7 @@ impl View for WriteCx<'_> {
         &self.env
     }
 
-    fn arena(&mut self) -> &mut Vec<u8> {
+    fn arena(&mut self) -> &mut Arena {
         self.arena
     }
 
@@ -579,7 +621,7 @@ impl View for Sources<'_, '_> {
         &self.0.env
     }
 
-    fn arena(&mut self) -> &mut Vec<u8> {
+    fn arena(&mut self) -> &mut Arena {
         self.0.arena
     }
 

@@ -82,6 +82,11 @@ impl Effects {
         self.renumbers().rev().find(|db| db.physical == physical)
     }
 
+    /// Whether the transaction changes the map of databases.
+    pub fn renumbers_any(&self) -> bool {
+        self.renumbers().next().is_some()
+    }
+
     fn renumbers(&self) -> impl DoubleEndedIterator<Item = Db> {
         self.list.iter().filter_map(|effect| match effect {
             Effect::Renumber(db) => Some(*db),

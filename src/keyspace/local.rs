@@ -62,6 +62,11 @@ pub fn delete_range(engine: &AnyEngine, space: Space, range: Range<'_>) -> Resul
     }
 }
 
+/// Brings all commits into the sorted data, so that the log is short.
+pub fn write_back(engine: &AnyEngine) -> Result<()> {
+    engine.local().map_or(Ok(()), |local| local.write_back())
+}
+
 /// What a space consists of on disk.
 pub fn parts(engine: &AnyEngine, space: Space) -> Result<Vec<Part>> {
     engine.local().map_or(Ok(Vec::new()), |local| local.parts(space))

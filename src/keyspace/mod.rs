@@ -31,7 +31,7 @@ use crate::encoding::slot::SLOTS;
 use crate::encoding::system::FieldIndex;
 use crate::error::Result;
 
-pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Tally, View, WriteCx, draws, sourced};
+pub use context::{Db, Env, Limits, Located, Place, ReadCx, Source, Sourced, Tally, View, WriteCx, draws};
 pub use effects::{Effect, Effects, Was};
 pub use entry::{Entry, Meta};
 pub use events::{Event, Note};
@@ -71,15 +71,11 @@ pub struct Keyspace {
 impl Keyspace {
     /// Of an engine that has not been read yet. `types` are those whose parts expire.
     pub fn waiting(engine: &AnyEngine, types: &'static [parts::Parts], databases: u16) -> Keyspace {
-        let lease = match engine.is_shared() {
-            true => shared::lease::Lease::wanted(),
-            false => shared::lease::Lease::not_needed(),
-        };
         Keyspace {
             seed: AtomicU64::new(0),
             is_open: AtomicBool::new(false),
             queues_garbage: !engine.has_filter(),
-            shared: Shared::waiting(databases, lease),
+            shared: Shared::waiting(databases, engine.is_shared()),
             garbage: Garbage::default(),
             parts: ExpiringParts::new(types, usize::from(databases), FieldIndex::Whole),
             clocks: Clocks::default(),
@@ -104,7 +100,7 @@ impl Keyspace {
         self.seed.load(Ordering::Relaxed)
     }
 
-    /// Refused while nothing can be served: what is on record is not known yet, or another process may serve it.
+    /// Refused while nothing can be served: what is on record is not known yet, or may not be relied on any more.
     #[inline]
     pub fn ready(&self) -> Result<()> {
         if self.is_open() && self.shared.lease.is_held() { Ok(()) } else { self.not_ready() }
@@ -116,10 +112,9 @@ impl Keyspace {
 
     #[cold]
     fn not_ready(&self) -> Result<()> {
-        let why = match (self.is_open(), self.shared.lease.is_lost()) {
-            (_, true) => "another node serves this data by now",
-            (false, false) => "the cluster has not been reached yet",
-            (true, false) => "the cluster was out of reach for too long",
+        let why = match self.is_open() {
+            false => "the cluster has not been reached yet",
+            true => "the cluster was out of reach for too long",
         };
         Err(tarn_engine::Error::Unavailable(why.to_owned()).into())
     }

@@ -95,7 +95,9 @@ impl ExpiringParts {
     /// What the type does with its parts. The kind table says that they expire.
     pub fn of(&self, kind: Kind) -> Result<&'static Parts> {
         let mut types = self.types.iter();
-        types.find(|parts| parts.kind == kind).ok_or(Error::Damaged("parts of a type that has none").into())
+        types
+            .find(|parts| parts.kind == kind)
+            .ok_or_else(|| Error::Damaged("parts of a type that has none").into())
     }
 
     /// Whether commands keep level one of the index.

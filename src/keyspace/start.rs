@@ -2,7 +2,6 @@
 //! first time.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use tarn_engine::{AnyEngine, Read as _, Wait, Write as _};
 
@@ -10,7 +9,6 @@ use super::Keyspace;
 use super::garbage::DeadRows;
 use super::local;
 use super::parts::Parts;
-use super::shared::lease;
 use crate::encoding::system::FieldIndex;
 use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
@@ -26,24 +24,22 @@ pub fn open(
     fresh_seed: u64,
 ) -> Result<(Keyspace, u64)> {
     let keyspace = Keyspace::waiting(engine, types, databases);
-    let floor_ms = complete(&keyspace, engine, fresh_seed, "")?;
+    let floor_ms = complete(&keyspace, engine, fresh_seed)?;
     Ok((keyspace, floor_ms))
 }
 
-/// Reads what is on record into a keyspace that waits for it, and takes the lease of the data for this node. Returns the floor of
-/// the clock in milliseconds.
-pub fn complete(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64, node: &str) -> Result<u64> {
+/// Reads what is on record into a keyspace that waits for it. Returns the floor of the clock in milliseconds.
+pub fn complete(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64) -> Result<u64> {
     let mut conflicts = 0;
     loop {
-        match complete_once(keyspace, engine, fresh_seed, node) {
+        match complete_once(keyspace, engine, fresh_seed) {
             Err(stop) if stop.is_conflict() && conflicts < MAX_CONFLICTS => conflicts += 1,
             opened => return opened,
         }
     }
 }
 
-fn complete_once(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64, node: &str) -> Result<u64> {
-    let began = Instant::now();
+fn complete_once(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64) -> Result<u64> {
     let mut txn = engine.begin_write(Wait::Allowed);
     let number = |key: &[u8]| -> Result<Option<u64>> {
         let mut value = Vec::new();
@@ -61,7 +57,6 @@ fn complete_once(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64, node:
     let floor_ms = number(&system::clock())?.unwrap_or(0);
     let field_index = FieldIndex::of(number(&system::field_index())?);
     let dead_rows = DeadRows::load(&txn)?;
-    lease::take(engine, &mut txn, node)?;
     let record = keyspace.shared.read(&mut txn)?;
     let seed = seed.unwrap_or(fresh_seed);
     txn.put(SYSTEM, &system::format(), &[&system::FORMAT_VERSION.to_be_bytes()]);
@@ -76,9 +71,6 @@ fn complete_once(keyspace: &Keyspace, engine: &AnyEngine, fresh_seed: u64, node:
     keyspace.parts.set_index(field_index);
     keyspace.parts.set_sorts(field_index == FieldIndex::Whole);
     keyspace.shared.opened(record);
-    if engine.is_shared() {
-        keyspace.shared.lease.held_since(began);
-    }
     keyspace.is_open.store(true, Ordering::Release);
     Ok(floor_ms)
 }

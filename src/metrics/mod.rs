@@ -4,6 +4,7 @@
 pub mod http;
 pub mod info;
 pub mod latency;
+pub mod memory;
 pub mod process;
 pub mod prometheus;
 pub mod rates;
@@ -114,6 +115,18 @@ pub struct Metrics {
     pub spikes: latency::Spikes,
     /// Clients closed because all together held too much.
     pub evicted_clients: AtomicU64,
+    /// What had been allocated when the server began to serve, and is in no other part of the memory.
+    startup_bytes: AtomicU64,
+}
+
+impl Metrics {
+    pub fn startup_bytes(&self) -> u64 {
+        self.startup_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn set_startup_bytes(&self, bytes: u64) {
+        self.startup_bytes.store(bytes, Ordering::Relaxed);
+    }
 }
 
 /// One command's numbers over all threads.

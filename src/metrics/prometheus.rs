@@ -43,7 +43,7 @@ fn about_cluster(node: &Node, page: &mut Page) {
     let Some(stats) = node.engine.stats().remote else { return };
     page.gauge("tarn_tikv_up", "Whether the cluster answers.", u8::from(stats.trouble.is_none()));
     let held = u8::from(node.keyspace.ready().is_ok());
-    page.gauge("tarn_tikv_lease_held", "Whether this node serves the data.", held);
+    page.gauge("tarn_tikv_lease_held", "Whether this node may rely on what it knows of the data.", held);
     for (name, help, value) in [
         ("tarn_tikv_commits_total", "Transactions that were committed.", stats.commits),
         ("tarn_tikv_conflicts_total", "Commits that another transaction won.", stats.conflicts),
@@ -55,6 +55,7 @@ fn about_cluster(node: &Node, page: &mut Page) {
     ] {
         page.counter(name, help, value);
     }
+    about_nodes(node, page);
     page.family("tarn_tikv_calls_total", Kind::Counter, "Requests to the cluster, by kind.");
     for call in &stats.calls {
         page.labelled("tarn_tikv_calls_total", &[("kind", call.name)], call.count);
@@ -62,6 +63,25 @@ fn about_cluster(node: &Node, page: &mut Page) {
     page.family("tarn_tikv_call_seconds_total", Kind::Counter, "Time that these took together.");
     for call in &stats.calls {
         page.labelled("tarn_tikv_call_seconds_total", &[("kind", call.name)], call.nanos as f64 / 1e9);
+    }
+}
+
+/// The other nodes on the same data.
+fn about_nodes(node: &Node, page: &mut Page) {
+    let (others, links) = (&node.nodes, node.nodes.shown());
+    page.gauge("tarn_tikv_nodes", "Nodes that are there, this one included.", others.members().len());
+    page.family("tarn_tikv_links", Kind::Gauge, "Open links to and from other nodes.");
+    for (direction, is_own) in [("to", true), ("from", false)] {
+        let open = links.iter().filter(|link| link.is_own == is_own).count();
+        page.labelled("tarn_tikv_links", &[("direction", direction)], open);
+    }
+    let counters = &others.counters;
+    for (name, help, counter) in [
+        ("tarn_tikv_messages_sent_total", "Messages sent to other nodes.", &counters.sent),
+        ("tarn_tikv_messages_received_total", "Messages from other nodes.", &counters.received),
+        ("tarn_tikv_messages_dropped_total", "Messages to other nodes that were lost.", &counters.dropped),
+    ] {
+        page.counter(name, help, counter.load(Ordering::Relaxed));
     }
 }
 

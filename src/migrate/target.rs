@@ -68,7 +68,7 @@ impl<'n> Target<'n> {
             let until = Instant::now() + self.timeout;
             while !left.is_empty() {
                 let written = self.step(until, |stream| stream.get_mut().write(left));
-                left = written.and_then(|count| left.get(count..)).ok_or(Error::reply(WRITING))?;
+                left = written.and_then(|count| left.get(count..)).ok_or_else(|| Error::reply(WRITING))?;
             }
         }
         Ok(())
@@ -76,7 +76,7 @@ impl<'n> Target<'n> {
 
     /// The next answer: that it was done, or the words of a refusal.
     pub fn answer(&mut self) -> Result<Result<(), Vec<u8>>, Error> {
-        let line = self.line().ok_or(Error::reply(READING))?;
+        let line = self.line().ok_or_else(|| Error::reply(READING))?;
         Ok(match line.split_first() {
             Some((b'-', words)) => Err(words.to_vec()),
             _ => Ok(()),

@@ -50,10 +50,11 @@ fn compact(node: &Node) {
 
 /// What a snapshot shows of the model's collections.
 fn check_snapshot(kit: &Kit, snapshot: &AnySnapshot, model: &Model) {
-    let mut arena = Vec::new();
+    let mut arena = crate::reply::Arena::new();
     let env = Env {
         keyspace: &kit.node.keyspace,
         db: kit.node.keyspace.shared.database(0).expect("a database"),
+        map_epoch: 0,
         now_ms: model.now_ms,
         place: Place::Worker,
         located: Located::default(),

@@ -7,6 +7,7 @@ use tarn_resp::decode::{self, Value};
 
 use super::{Bytes, Data, Model};
 use crate::dispatch::registry::registry;
+use crate::dispatch::spec::Batch;
 use crate::dispatch::unit::Atomic;
 use crate::encoding::SPACES;
 use crate::keyspace::draws;
@@ -117,7 +118,7 @@ fn on_one_key(random: &mut impl Iterator<Item = u64>) -> Vec<Vec<Bytes>> {
     let mut commands: Vec<Vec<Bytes>> = Vec::new();
     while commands.len() < count {
         let mut words = command(random);
-        if registry().find(&words[0]).unwrap().batches {
+        if registry().find(&words[0]).unwrap().batch == Batch::WritesOfOneKey {
             let key = commands.first().map_or_else(|| words[1].clone(), |first| first[1].clone());
             words[1] = key;
             // Another type mostly is a refusal: seldom wanted.

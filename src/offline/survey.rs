@@ -145,7 +145,7 @@ impl Counted {
     pub fn add(&mut self, key: &Key<'_>) {
         let counts = self.0.entry((key.db, stripe_of(key.slot))).or_default();
         counts.keys += 1;
-        counts.expiring += u64::from(key.header.expire_at_ms != 0);
+        counts.expiring += i64::from(key.header.expire_at_ms != 0);
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (u32, u16, Counts)> {
@@ -153,7 +153,7 @@ impl Counted {
     }
 
     pub fn keys(&self) -> u64 {
-        self.0.values().map(|counts| counts.keys).sum()
+        self.0.values().map(|counts| counts.keys.max(0) as u64).sum()
     }
 }
 

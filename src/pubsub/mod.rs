@@ -9,16 +9,18 @@
 //! messages in one order, and who subscribed before a message gets it. Nobody else ever waits for it. Events come here in the
 //! order of their commits ([`crate::dispatch::effects`]).
 
+mod channels;
 mod inbox;
 mod registry;
 mod subscribers;
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 use tarn_engine::Position;
 
+pub use channels::{CHANNELS_LEN, Channels};
 pub use inbox::{Inbox, Item, Queue, Run};
 pub use registry::{Kind, Name, Registry};
 pub use subscribers::{Change, Changed, Subscribers, Subscriptions};
@@ -35,6 +37,8 @@ pub struct PubSub {
     to_note: AtomicU32,
     /// Inboxes that hold something.
     waiting: AtomicUsize,
+    /// Whether somebody subscribes on another node.
+    elsewhere: AtomicBool,
 }
 
 impl PubSub {
@@ -45,6 +49,25 @@ impl PubSub {
             classes: AtomicU32::new(classes.bits()),
             to_note: AtomicU32::new(0),
             waiting: AtomicUsize::new(0),
+            elsewhere: AtomicBool::new(false),
+        }
+    }
+
+    /// There may be other nodes: [`PubSub::interest`] is to know which channels are subscribed to.
+    pub fn count_channels(&self) {
+        self.registry.lock().count_channels();
+    }
+
+    /// Whether a pattern is subscribed to, and which channels are.
+    pub fn interest(&self) -> (bool, Channels) {
+        let registry = self.registry.lock();
+        (registry.names(Kind::Pattern) > 0, registry.channels())
+    }
+
+    /// Whether somebody subscribes on another node.
+    pub fn set_elsewhere(&self, elsewhere: bool) {
+        if self.elsewhere.swap(elsewhere, Ordering::Relaxed) != elsewhere {
+            self.follow_subscriptions(&self.registry.lock());
         }
     }
 
@@ -62,7 +85,8 @@ impl PubSub {
     /// Nothing is to be noted while nobody subscribes.
     fn follow_subscriptions(&self, registry: &Registry) {
         let classes = Events::from_bits(self.classes.load(Ordering::Relaxed));
-        let to_note = if registry.is_empty() { Events::default() } else { classes.to_note() };
+        let is_heard = !registry.is_empty() || self.elsewhere.load(Ordering::Relaxed);
+        let to_note = if is_heard { classes.to_note() } else { Events::default() };
         self.to_note.store(to_note.bits(), Ordering::Relaxed);
     }
 

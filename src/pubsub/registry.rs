@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use tarn_resp::encode;
 
+use super::channels::{Channels, Counted};
 use crate::glob;
 
 /// What a client subscribes to.
@@ -39,6 +40,8 @@ pub struct Registry {
     channels: Audiences,
     patterns: Audiences,
     shards: Audiences,
+    /// For other nodes, where there could be some.
+    counted: Option<Box<Counted>>,
 }
 
 /// Takes one message for a thread: the subscribers of this name are to have these bytes.
@@ -65,6 +68,16 @@ impl Registry {
         Kind::ALL.iter().all(|kind| self.of(*kind).is_empty())
     }
 
+    /// From now on, before anybody subscribes, [`Registry::channels`] knows.
+    pub(super) fn count_channels(&mut self) {
+        self.counted = Some(Box::default());
+    }
+
+    /// The channels that somebody subscribes to, coarsely.
+    pub(super) fn channels(&self) -> Channels {
+        self.counted.as_ref().map(|counted| counted.channels.clone()).unwrap_or_default()
+    }
+
     /// One more subscriber; the name as everybody spells it from now on.
     pub fn add(&mut self, kind: Kind, name: &[u8], thread: usize) -> Name {
         let audiences = self.of_mut(kind);
@@ -78,6 +91,11 @@ impl Registry {
             *count += 1;
             audience.total += 1;
         }
+        if audience.total == 1
+            && let Some(counted) = &mut self.counted
+        {
+            counted.add(kind, &name);
+        }
         name
     }
 
@@ -90,6 +108,9 @@ impl Registry {
         }
         if audience.total == 0 {
             audiences.remove(name);
+            if let Some(counted) = &mut self.counted {
+                counted.remove(kind, name);
+            }
         }
     }
 

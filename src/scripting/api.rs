@@ -7,9 +7,9 @@ use mlua::{Function, Lua, LuaString, Table, Value, ffi, lua_State};
 use tarn_resp::{Args as Words, Protocol};
 
 use super::Level;
-use super::current::{Called, current, with_current};
+use super::current::{Called, with_current};
 use super::random::Random;
-use super::reply::{NAMES, Protocols, push};
+use super::reply::{NAMES, push};
 use super::sha1;
 use super::shebang::Flags;
 use super::stack::Stack;
@@ -35,7 +35,6 @@ pub fn host_functions(lua: &Lua) -> mlua::Result<Table> {
     };
     host.raw_set("wrap", lua.create_function(wrap)?)?;
     host.raw_set("check", c_function(lua, check)?)?;
-    host.raw_set("encode", c_function(lua, encode_result)?)?;
     let stopped = |_: &Lua, ()| Ok(with_current(|current| current.stopped).unwrap_or(false));
     host.raw_set("stopped", lua.create_function(stopped)?)?;
     let draw = |_: &Lua, ()| Ok(with_current(|current| current.random.draw()).unwrap_or(0.0));
@@ -221,30 +220,11 @@ unsafe extern "C-unwind" fn check(state: *mut lua_State) -> c_int {
     let stack = unsafe { Stack::new(state) };
     let allowed = with_current(|current| {
         current.take_words(&stack)?;
-        let words = Words::new(&current.bytes, &current.ranges);
-        current.host.may_call(words)
+        current.host.may_call(Words::new(&current.kept.bytes, &current.kept.ranges))
     });
     match allowed.flatten() {
         Some(allowed) => stack.push_boolean(allowed),
         None => stack.push_nil(),
     }
     1
-}
-
-/// `encode(ok, value)`: writes the result of a script.
-unsafe extern "C-unwind" fn encode_result(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls us.
-    let stack = unsafe { Stack::new(state) };
-    // SAFETY: no function of a script runs from here on. Not through `with_current`, since Lua may leave from in here.
-    let Some(current) = (unsafe { current() }) else { return 0 };
-    let ok = stack.boolean(1);
-    // Only the first result counts.
-    stack.set_top(2);
-    if ok {
-        let protocols = Protocols { caller: current.caller, script: current.script };
-        current.writer.write(&stack, protocols);
-    } else {
-        current.writer.write_error(&stack, &current.name);
-    }
-    0
 }

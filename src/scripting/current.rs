@@ -5,10 +5,13 @@ use std::ptr::NonNull;
 
 use tarn_resp::{Arg, Args as Words, Protocol, encode};
 
-use super::Host;
 use super::random::Random;
 use super::reply::Writer;
 use super::stack::{Stack, Type};
+use super::{Code, Host};
+
+/// A buffer that has grown beyond this is not kept.
+const KEEP_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Set by [`Running`] only.
@@ -18,15 +21,12 @@ thread_local! {
 /// What the functions of a machine need while a script runs.
 pub struct Current<'a> {
     pub host: &'a mut dyn Host,
-    pub writer: &'a mut Writer,
-    pub name: String,
+    pub kept: &'a mut Buffers,
+    /// What runs; None while a library is loaded.
+    pub code: Option<Code<'a>>,
     pub caller: Protocol,
     pub script: Protocol,
     pub random: Random,
-    /// The words of a call.
-    pub bytes: Vec<u8>,
-    pub ranges: Vec<Arg>,
-    pub reply: Vec<u8>,
     pub stopped: bool,
     /// Where it was stopped.
     pub line: Option<usize>,
@@ -35,23 +35,45 @@ pub struct Current<'a> {
 impl<'a> Current<'a> {
     pub fn new(
         host: &'a mut dyn Host,
-        writer: &'a mut Writer,
-        name: String,
+        kept: &'a mut Buffers,
+        code: Option<Code<'a>>,
         caller: Protocol,
         random: u64,
     ) -> Current<'a> {
         Current {
             host,
-            writer,
-            name,
+            kept,
+            code,
             caller,
             script: Protocol::Resp2,
             random: Random::new(random),
-            bytes: Vec::new(),
-            ranges: Vec::new(),
-            reply: Vec::new(),
             stopped: false,
             line: None,
+        }
+    }
+}
+
+/// What a machine keeps between runs, so that nothing of it is lost where Lua leaves a function early.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    /// The words of a call, and its reply.
+    pub bytes: Vec<u8>,
+    pub ranges: Vec<Arg>,
+    pub reply: Vec<u8>,
+    /// The result of a script.
+    pub writer: Writer,
+}
+
+impl Buffers {
+    /// Gives back what a long run has left.
+    pub fn shrink(&mut self) {
+        for buffer in [&mut self.bytes, &mut self.reply, &mut self.writer.out] {
+            if buffer.capacity() > KEEP_BYTES {
+                *buffer = Vec::new();
+            }
+        }
+        if self.ranges.capacity() > KEEP_BYTES / size_of::<Arg>() {
+            self.ranges = Vec::new();
         }
     }
 }
@@ -113,29 +135,30 @@ impl Current<'_> {
         if self.take_words(stack).is_none() {
             return Called::Refused("ERR Lua redis lib command arguments must be strings or integers");
         }
-        self.reply.clear();
-        let words = Words::new(&self.bytes, &self.ranges);
-        if !self.host.call(words, self.script, &mut self.reply) {
+        let Buffers { bytes, ranges, reply, .. } = &mut *self.kept;
+        reply.clear();
+        if !self.host.call(Words::new(bytes, ranges), self.script, reply) {
             self.stopped = true;
             return Called::Stopped;
         }
-        let failed = self.reply.first() == Some(&b'-');
-        Called::Replied { reply: NonNull::from(self.reply.as_slice()), failed }
+        let failed = reply.first() == Some(&b'-');
+        Called::Replied { reply: NonNull::from(reply.as_slice()), failed }
     }
 
     /// The arguments as the words of a command; None where one of them is neither a string nor a number.
     pub fn take_words(&mut self, stack: &Stack<'_>) -> Option<()> {
-        self.bytes.clear();
-        self.ranges.clear();
+        let Buffers { bytes, ranges, .. } = &mut *self.kept;
+        bytes.clear();
+        ranges.clear();
         for at in 1..=stack.top() {
-            let start = self.bytes.len();
+            let start = bytes.len();
             match stack.type_of(at) {
                 // SAFETY: the argument is on the stack.
-                Type::String => self.bytes.extend_from_slice(unsafe { stack.bytes(at) }),
-                Type::Number => write_number(&mut self.bytes, stack.number(at)),
+                Type::String => bytes.extend_from_slice(unsafe { stack.bytes(at) }),
+                Type::Number => write_number(bytes, stack.number(at)),
                 _ => return None,
             }
-            self.ranges.push(Arg { start, len: self.bytes.len() - start });
+            ranges.push(Arg { start, len: bytes.len() - start });
         }
         Some(())
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -32,7 +33,7 @@ pub struct Function {
 #[derive(Debug, Clone)]
 pub struct Found {
     pub library: Arc<Library>,
-    place: usize,
+    pub place: usize,
 }
 
 impl Found {
@@ -47,6 +48,7 @@ pub struct Functions {
     known: RwLock<Known>,
     /// Held by whoever changes them, from looking to the commit and [`Functions::set`].
     pub changing: Mutex<()>,
+    stamp: AtomicU64,
 }
 
 /// Libraries that fit together.
@@ -206,12 +208,23 @@ impl Functions {
         (gone.collect(), after.libraries.values().filter(is_new).cloned().collect())
     }
 
-    pub fn set(&self, after: Known) {
+    /// `stamp` is that of what is on record.
+    pub fn set(&self, after: Known, stamp: u64) {
         *self.known.write() = after;
+        self.stamp.store(stamp, Ordering::Release);
+    }
+
+    /// Of the change that was the last to become known here.
+    pub fn stamp(&self) -> u64 {
+        self.stamp.load(Ordering::Acquire)
     }
 }
 
 impl Known {
+    pub fn library_count(&self) -> usize {
+        self.libraries.len()
+    }
+
     fn remove(&mut self, name: &str) -> bool {
         let Some(library) = self.libraries.remove(name) else { return false };
         for function in &library.functions {
@@ -241,7 +254,7 @@ mod tests {
     fn functions_belong_to_one_library() {
         let functions = Functions::default();
         let add = |library, if_taken| {
-            functions.with_added(&[library], if_taken, false).map(|known| functions.set(known))
+            functions.with_added(&[library], if_taken, false).map(|known| functions.set(known, 0))
         };
         add(library("a", &["f", "g"]), IfTaken::Refuse).unwrap();
         let refused = |library, if_taken| add(library, if_taken).unwrap_err().to_string();
@@ -252,13 +265,13 @@ mod tests {
             .unwrap();
         let (gone, come) = functions.difference(&after);
         assert_eq!((gone.len(), come.len()), (0, 2));
-        functions.set(after);
+        functions.set(after, 0);
         assert!(functions.find(b"f").is_none() && functions.find(b"h").is_some());
         assert_eq!(functions.totals(), (2, 2));
         assert!(functions.without("b").is_none());
         let after = functions.without("a").unwrap();
         assert_eq!(functions.difference(&after).0, ["a"]);
-        functions.set(after);
+        functions.set(after, 0);
         assert_eq!(functions.totals(), (1, 1));
     }
 
@@ -267,7 +280,7 @@ mod tests {
         let functions = Functions::default();
         let join = |libraries: &[Arc<Library>], restore| {
             let words = |error: Error| error.to_string();
-            functions.joined(libraries, restore).map(|known| functions.set(known)).map_err(words)
+            functions.joined(libraries, restore).map(|known| functions.set(known, 0)).map_err(words)
         };
         assert_eq!(join(&[library("a", &["f"]), library("b", &["g"])], Restore::Append), Ok(()));
         let taken = Err("ERR Library a already exists".to_owned());

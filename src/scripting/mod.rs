@@ -12,6 +12,7 @@ pub mod shebang;
 
 mod api;
 mod current;
+mod entry;
 mod random;
 mod reply;
 mod sha1;

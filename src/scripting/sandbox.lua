@@ -374,16 +374,10 @@ local function environment(own)
     return setmetatable(own, { __index = missing })
 end
 
-local encode = host.encode
-
 -- Scripts.
 local shown = readonly(api)
 local of_scripts = environment({ redis = shown, server = shown, __redis__err__handler = handler })
 of_scripts._G = readonly(of_scripts)
-
-local function run_script(f)
-    encode(xpcall(f, handler))
-end
 
 -- Functions. While a library is loaded it sees little more than how to register them.
 local of_calls = library(api)
@@ -495,13 +489,7 @@ local function load_library(f)
     return nil, type(err) == 'table' and tostring(err.err) or tostring(err)
 end
 
-local function run_function(f, keys, args)
-    encode(xpcall(function()
-        return f(keys, args)
-    end, handler))
-end
-
 return {
     scripts = of_scripts._G, globals = of_scripts, functions = functions,
-    run_script = run_script, run_function = run_function, load_library = load_library,
+    handler = handler, load_library = load_library,
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::RwLock;
 
 use super::pace::Pace;
+use super::sha1::ByFirstBytes;
 pub use super::sha1::{Sha, hex, of as sha_of, parse as parse_sha};
 use super::shebang::{self, Flags};
 use super::vm::{self, Program};
@@ -34,7 +35,7 @@ pub struct Scripts {
 
 #[derive(Debug, Default)]
 struct Known {
-    by_sha: HashMap<Sha, Arc<Script>>,
+    by_sha: HashMap<Sha, Arc<Script>, ByFirstBytes>,
     /// Those of EVAL, the oldest first.
     from_eval: VecDeque<Sha>,
     bytes: usize,

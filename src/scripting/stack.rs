@@ -284,6 +284,12 @@ impl<'a> Stack<'a> {
         unsafe { ffi::lua_next(self.state, table) != 0 }
     }
 
+    /// Calls the function under so many arguments; so many results are left of both.
+    pub fn call(&self, arguments: c_int, results: c_int) {
+        // SAFETY: the function stands under its arguments.
+        unsafe { ffi::lua_call(self.state, arguments, results) }
+    }
+
     /// Calls the function that is the first upvalue with all arguments. Its results, any number, are all that is left.
     pub fn call_upvalue(&self) {
         let arguments = self.top();

@@ -1,21 +1,23 @@
 //! The machines that run scripts: one per thread, made when it is first needed.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::os::raw::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use mlua::chunk::ChunkMode;
+use mlua::state::{GcIncParams, GcMode};
 use mlua::{Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, VmState};
 use tarn_resp::{Args as Words, Protocol, encode};
 
 use super::api::host_functions;
-use super::current::{Current, Running, with_current};
+use super::current::{Buffers, Current, Running, with_current};
+use super::entry::{Entry, Job, Kept, give_back, keep};
 use super::functions::{Function as LibraryFunction, Library};
 use super::pace::Pace;
-use super::reply::Writer;
-use super::sha1::{self, Sha};
+use super::sha1::{self, ByFirstBytes, Sha};
 use super::shebang::{self, Flags};
 use super::{Host, Level, Stopped, library};
 use crate::error::{Error, shown};
@@ -28,6 +30,13 @@ const MAX_MEMORY_BYTES: usize = 256 << 20;
 const KEEP_MEMORY_BYTES: usize = 16 << 20;
 /// Scripts that a machine keeps ready; when there are more, it begins anew.
 const MAX_COMPILED: usize = 1_000;
+/// How much a machine may grow before its garbage is collected, in percent of what was left. Most of what is in a small one belongs
+/// to the sandbox, and every collection walks it.
+const COLLECT_AT_PERCENT: c_int = 400;
+/// The same of a large one: Lua's own number.
+const COLLECT_LARGE_AT_PERCENT: c_int = 200;
+/// Memory that a machine may take or give back before that is counted.
+const COUNT_BYTES: usize = 4 << 10;
 /// What a script of EVAL is called in messages.
 const CHUNK_NAME: &str = "@user_script";
 /// A library that registers its functions for longer is refused. As in Redis.
@@ -45,8 +54,8 @@ pub struct Program {
 #[derive(Debug, Clone, Copy)]
 pub enum Code<'a> {
     Script(&'a Program),
-    /// The function of this name.
-    Function(&'a Arc<Library>, &'a [u8]),
+    /// The function at this place.
+    Function(&'a Arc<Library>, usize),
 }
 
 impl Code<'_> {
@@ -54,7 +63,9 @@ impl Code<'_> {
     pub fn name(&self) -> String {
         match self {
             Code::Script(program) => sha1::hex(&program.sha),
-            Code::Function(_, name) => shown(name),
+            Code::Function(library, place) => {
+                library.functions.get(*place).map(|function| shown(&function.name)).unwrap_or_default()
+            }
         }
     }
 }
@@ -71,7 +82,7 @@ pub struct Run<'a> {
 }
 
 thread_local! {
-    static MACHINE: RefCell<Option<Machine>> = const { RefCell::new(None) };
+    static MACHINE: Cell<Option<Box<Machine>>> = const { Cell::new(None) };
 }
 
 /// Memory of all machines.
@@ -83,17 +94,14 @@ pub fn memory_bytes() -> usize {
 
 struct Machine {
     lua: Lua,
-    /// Global variables of scripts, behind what scripts see of them.
-    globals: Table,
-    run_script: Function,
-    compiled: HashMap<Sha, Function>,
-    run_function: Function,
+    entry: Entry,
+    compiled: HashMap<Sha, Kept, ByFirstBytes>,
     load_library: Function,
     /// What functions of libraries see.
     functions: Table,
     /// The libraries it has loaded, and their functions.
     libraries: HashMap<String, Loaded>,
-    writer: Writer,
+    kept: Buffers,
     /// What was added to [`MEMORY_BYTES`] for it.
     counted_bytes: usize,
 }
@@ -101,7 +109,8 @@ struct Machine {
 /// A library in a machine.
 struct Loaded {
     library: Weak<Library>,
-    functions: HashMap<Box<[u8]>, Function>,
+    /// At the places of the library's own.
+    functions: Vec<Kept>,
 }
 
 /// Whether Lua takes the code.
@@ -131,7 +140,10 @@ pub fn run(run: Run<'_>, host: &mut dyn Host, out: &mut Vec<u8>) -> Result<(), S
 fn with_machine<T>(work: impl FnOnce(&mut Machine) -> Result<T, Error>) -> Result<T, Error> {
     let mut machine = match MACHINE.take() {
         Some(machine) if machine.is_small() => machine,
-        _ => Machine::new().map_err(|error| Error::reply(format!("ERR no machine for scripts: {error}")))?,
+        _ => {
+            let refuse = |error| Error::reply(format!("ERR no machine for scripts: {error}"));
+            Box::new(Machine::new().map_err(refuse)?)
+        }
     };
     let done = work(&mut machine);
     machine.count();
@@ -149,7 +161,11 @@ impl Machine {
         let made: Table = sandbox.call(host)?;
         lua.set_globals(made.raw_get("scripts")?)?;
         let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_LOOK);
-        lua.set_global_hook(triggers, |_, debug| {
+        lua.set_global_hook(triggers, |lua, debug| {
+            // What has become large is collected as soon as in Redis: there is a limit.
+            if lua.used_memory() > KEEP_MEMORY_BYTES {
+                collect_at(lua, COLLECT_LARGE_AT_PERCENT);
+            }
             let goes_on = with_current(|current| {
                 if !current.stopped && !current.host.may_go_on() {
                     current.stopped = true;
@@ -163,15 +179,14 @@ impl Machine {
             }
         })?;
         lua.set_memory_limit(MAX_MEMORY_BYTES)?;
+        collect_at(&lua, COLLECT_AT_PERCENT);
         Ok(Machine {
-            globals: made.raw_get("globals")?,
-            run_script: made.raw_get("run_script")?,
-            compiled: HashMap::new(),
-            run_function: made.raw_get("run_function")?,
+            entry: Entry::new(&lua, made.raw_get("handler")?, made.raw_get("globals")?)?,
+            compiled: HashMap::default(),
             load_library: made.raw_get("load_library")?,
             functions: made.raw_get("functions")?,
             libraries: HashMap::new(),
-            writer: Writer::default(),
+            kept: Buffers::default(),
             counted_bytes: 0,
             lua,
         })
@@ -184,92 +199,78 @@ impl Machine {
 
     fn count(&mut self) {
         let used = self.lua.used_memory();
+        if used.abs_diff(self.counted_bytes) < COUNT_BYTES {
+            return;
+        }
         MEMORY_BYTES.fetch_add(used, Ordering::Relaxed);
         MEMORY_BYTES.fetch_sub(self.counted_bytes, Ordering::Relaxed);
         self.counted_bytes = used;
     }
 
-    fn function(&mut self, program: &Program) -> Result<Function, Error> {
+    fn function(&mut self, program: &Program) -> Result<Kept, Error> {
         if let Some(function) = self.compiled.get(&program.sha) {
-            return Ok(function.clone());
+            return Ok(*function);
         }
         let chunk = self.lua.load(&*program.code).set_name(CHUNK_NAME).set_mode(ChunkMode::Text);
-        let function = chunk.into_function().map_err(|error| {
+        let function = chunk.into_function().and_then(|function| keep(&self.lua, function));
+        let function = function.map_err(|error| {
             Error::reply(format!("ERR Error compiling script (new function): {}", message(&error)))
         })?;
-        self.compiled.insert(program.sha, function.clone());
+        self.compiled.insert(program.sha, function);
         Ok(function)
     }
 
     fn run(&mut self, run: Run<'_>, host: &mut dyn Host, out: &mut Vec<u8>) -> Result<(), Stopped> {
-        let begun = match run.code {
-            Code::Script(program) => self.prepare_script(program, &run).map(|function| (function, None)),
-            Code::Function(library, name) => {
-                self.prepare_function(library, name, &run).map(|(function, words)| (function, Some(words)))
-            }
+        let Run { code, words, keys, protocol, random } = run;
+        let (function, takes_words) = match code {
+            Code::Script(program) => (self.function(program), false),
+            Code::Function(library, place) => (self.library_function(library, place), true),
         };
-        let (function, words) = match begun {
-            Ok(begun) => begun,
+        let function = match function {
+            Ok(function) => function,
             Err(error) => {
                 encode::error_bytes(out, &error.wire());
                 return Ok(());
             }
         };
-        self.writer.out.clear();
-        if let Err(error) = library::reset(&self.lua) {
-            encode::error_bytes(out, format!("ERR {}", message(&error)).as_bytes());
-            return Ok(());
-        }
-        let mut current = Current::new(host, &mut self.writer, run.code.name(), run.protocol, run.random);
-        let ran = {
+        self.kept.writer.out.clear();
+        let mut current = Current::new(host, &mut self.kept, Some(code), protocol, random);
+        let is_written = {
             let _running = Running::begin(&mut current);
-            match words {
-                None => self.run_script.call::<()>(function),
-                Some((keys, args)) => self.run_function.call::<()>((function, keys, args)),
-            }
+            self.entry.run(&Job { function, words, keys, takes_words })
         };
-        if current.stopped {
-            return Err(Stopped { line: current.line });
+        let (stopped, line) = (current.stopped, current.line);
+        if !stopped && is_written {
+            out.extend_from_slice(&self.kept.writer.out);
+        } else if !stopped {
+            encode::error(out, "ERR the script has failed");
         }
-        match ran {
-            Ok(()) => out.extend_from_slice(&self.writer.out),
-            Err(error) => encode::error_bytes(out, format!("ERR {}", message(&error)).as_bytes()),
-        }
-        Ok(())
+        self.kept.shrink();
+        if stopped { Err(Stopped { line }) } else { Ok(()) }
     }
 
-    fn prepare_script(&mut self, program: &Program, run: &Run<'_>) -> Result<Function, Error> {
-        let function = self.function(program)?;
-        self.set_global("KEYS", run.words.iter().take(run.keys))
-            .and_then(|()| self.set_global("ARGV", run.words.iter().skip(run.keys)))
-            .map_err(|error| Error::reply(format!("ERR {}", message(&error))))?;
-        Ok(function)
+    fn library_function(&mut self, library: &Arc<Library>, place: usize) -> Result<Kept, Error> {
+        let is_loaded = |loaded: &&Loaded| loaded.library.as_ptr() == Arc::as_ptr(library);
+        let function = match self.libraries.get(&library.name).filter(is_loaded) {
+            Some(loaded) => loaded.functions.get(place).copied(),
+            None => self.load_again(library)?.get(place).copied(),
+        };
+        function.ok_or_else(|| Error::reply("ERR Function not found"))
     }
 
-    fn prepare_function(
-        &mut self,
-        library: &Arc<Library>,
-        name: &[u8],
-        run: &Run<'_>,
-    ) -> Result<(Function, (Table, Table)), Error> {
-        let is_loaded = self
-            .libraries
-            .get(&library.name)
-            .is_some_and(|loaded| loaded.library.as_ptr() == Arc::as_ptr(library));
-        if !is_loaded {
-            let body = shebang::first_line(&library.code).map_or(&[][..], |(_, body)| body);
-            let functions = self.load(body)?.into_iter().map(|(function, called)| (function.name, called));
-            let loaded = Loaded { library: Arc::downgrade(library), functions: functions.collect() };
-            self.libraries.insert(library.name.clone(), loaded);
+    /// Loads a library that is known, in place of an older one of its name.
+    fn load_again(&mut self, library: &Arc<Library>) -> Result<&[Kept], Error> {
+        let body = shebang::first_line(&library.code).map_or(&[][..], |(_, body)| body);
+        let mut registered = self.load(body)?;
+        registered.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        let functions = registered.into_iter().map(|(_, called)| keep(&self.lua, called));
+        let refuse = |error: mlua::Error| Error::reply(format!("ERR {}", message(&error)));
+        let functions = functions.collect::<mlua::Result<Vec<Kept>>>().map_err(refuse)?;
+        let loaded = Loaded { library: Arc::downgrade(library), functions };
+        if let Some(older) = self.libraries.remove(&library.name) {
+            give_back(&self.lua, &older.functions).map_err(refuse)?;
         }
-        let loaded = self.libraries.get(&library.name);
-        let function = loaded.and_then(|loaded| loaded.functions.get(name)).cloned();
-        let function = function.ok_or_else(|| Error::reply("ERR Function not found"))?;
-        let words = self
-            .table(run.words.iter().take(run.keys))
-            .and_then(|keys| Ok((keys, self.table(run.words.iter().skip(run.keys))?)))
-            .map_err(|error| Error::reply(format!("ERR {}", message(&error))))?;
-        Ok((function, words))
+        Ok(&self.libraries.entry(library.name.clone()).or_insert(loaded).functions)
     }
 
     /// Runs the code of a library; the functions that it registers.
@@ -280,7 +281,7 @@ impl Machine {
             code.map_err(|error| Error::reply(format!("ERR Error compiling function: {}", message(&error))))?;
         let refuse = |words: &str| Error::reply(format!("ERR Error registering functions: {words}"));
         let mut host = LoadingHost { begun: Instant::now() };
-        let mut current = Current::new(&mut host, &mut self.writer, String::new(), Protocol::Resp2, 0);
+        let mut current = Current::new(&mut host, &mut self.kept, None, Protocol::Resp2, 0);
         let loaded = {
             let _running = Running::begin(&mut current);
             self.load_library.call::<(Option<Table>, Option<LuaString>)>(code)
@@ -298,18 +299,10 @@ impl Machine {
         };
         read_registered(&registered).map_err(|error| refuse(&message(&error)))
     }
+}
 
-    fn table<'a>(&self, values: impl Iterator<Item = &'a [u8]>) -> mlua::Result<Table> {
-        let table = self.lua.create_table()?;
-        for value in values {
-            table.raw_push(self.lua.create_string(value)?)?;
-        }
-        Ok(table)
-    }
-
-    fn set_global<'a>(&self, name: &str, values: impl Iterator<Item = &'a [u8]>) -> mlua::Result<()> {
-        self.globals.raw_set(name, self.table(values)?)
-    }
+fn collect_at(lua: &Lua, percent: c_int) {
+    lua.gc_set_mode(GcMode::Incremental(GcIncParams::default().pause(percent)));
 }
 
 impl Drop for Machine {

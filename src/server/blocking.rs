@@ -9,17 +9,34 @@ use super::pipeline::{Flow, apply_reply_mode};
 use crate::clients::flag;
 use crate::dispatch::executor::{On, Served};
 use crate::dispatch::multi::Queued;
-use crate::dispatch::unit::{Atomic, Outcome, Unit, Why};
-use crate::dispatch::waiters::Waiter;
+use crate::dispatch::unit::{Atomic, Outcome, Unit, Waits, Why};
+use crate::dispatch::waiters::{Ending, Waiter};
 use crate::dispatch::watches::Watching;
 use crate::error::Park;
-use crate::reply::Reply;
+use crate::reply::{Arena, Reply};
 
 /// How long a wait whose time is over is left to whoever runs its command at this moment.
 const TAKEN: Duration = Duration::from_millis(1);
 
 impl IoThread {
-    /// A blocking command found nothing. It waits, after one more look: something may have come before it was known to wait.
+    /// A blocking command found nothing, and is known to wait. Where other nodes could change its keys, a worker has looked: see
+    /// [`IoThread::park`].
+    pub(super) fn wait(&mut self, connection: &mut Connection, place: usize, park: &Park) -> Flow {
+        let Some(waiter) = self.pipeline.executor.parked.take() else { return Flow::Next };
+        self.pipeline.wrote |= park.keeps;
+        if connection.hung_up {
+            self.node.end_wait(&waiter, Ending::Gone);
+            connection.session.closing = true;
+            return Flow::Next;
+        }
+        if let Some(at_ms) = park.again_at_ms {
+            self.look_again(place, waiter.caller.client, at_ms);
+        }
+        self.block(connection, place, waiter, park.timeout_ms)
+    }
+
+    /// A blocking command found nothing where it could not wait. It waits, after one more look: something may have come before it is
+    /// known to.
     pub(super) fn park(
         &mut self,
         connection: &mut Connection,
@@ -35,21 +52,29 @@ impl IoThread {
             connection.session.closing = true;
             return Flow::Next;
         }
-        let waiter = self.node.waiters.add(Waiter::new(queued, caller, limits, (self.index, place)));
+        let waiter = self.node.waiters.add(Waiter::taken(queued, caller, limits, (self.index, place)));
+        self.node.nodes.want_anew();
         loop {
+            // Its user may have lost the permission since it looked first.
+            if let Some(refusal) = self.pipeline.executor.refuse_late(&caller, &waiter.queued.call()) {
+                self.node.waiters.finish(&waiter);
+                connection.output.extend_from_slice(&refusal);
+                return Flow::Next;
+            }
             let unit = Unit {
                 caller,
                 calls: std::iter::once(waiter.queued.call()),
                 atomic: Atomic::Yes,
                 watching: Watching::No,
-                woken: true,
+                waits: Waits::Woken,
                 now_ms: self.pipeline.now_ms,
                 limits: &limits,
             };
             match self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output) {
                 Outcome::Park(park) => {
-                    if waiter.set_again_at(park.again_at_ms) {
-                        self.look_again(place, caller.client, park.again_at_ms.unwrap_or_default());
+                    let again_at_ms = self.node.look_again_at(&park);
+                    if waiter.set_again_at(again_at_ms) {
+                        self.look_again(place, caller.client, again_at_ms.unwrap_or_default());
                     }
                     if waiter.release() {
                         self.node.end_if_asked(&waiter);
@@ -68,7 +93,18 @@ impl IoThread {
                 Outcome::Aborted => return Flow::Next,
             }
         }
-        let wait = (park.timeout_ms != 0).then(|| Duration::from_millis(park.timeout_ms));
+        self.block(connection, place, waiter, park.timeout_ms)
+    }
+
+    /// Nothing of the connection runs until the wait is over.
+    fn block(
+        &mut self,
+        connection: &mut Connection,
+        place: usize,
+        waiter: Arc<Waiter>,
+        timeout_ms: u64,
+    ) -> Flow {
+        let wait = (timeout_ms != 0).then(|| Duration::from_millis(timeout_ms));
         // What is too far away to be told is for ever.
         let until = wait.and_then(|wait| Instant::now().checked_add(wait));
         connection.session.client.set_flag(flag::BLOCKED, true);
@@ -94,7 +130,7 @@ impl IoThread {
             // Timers are finer than the clock.
             self.look_again(place, client, at_ms);
         } else if waiter.take() {
-            if let Served::Moved(why) = self.pipeline.executor.serve(waiter, On::IoThread) {
+            if let Served::Moved(why) = self.pipeline.executor.serve_alone(waiter, On::IoThread) {
                 self.serve_on_worker(waiter, why);
             }
             self.pipeline.wrote = true;
@@ -133,7 +169,7 @@ impl IoThread {
             return;
         }
         let mut nil = Vec::new();
-        Reply::NilArray.write(waiter.caller.protocol, &[], &mut nil);
+        Reply::NilArray.write(waiter.caller.protocol, &Arena::new(), &mut nil);
         self.end_wait(place, client, &nil, false);
     }
 }

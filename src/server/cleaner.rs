@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::keyspace::garbage::queue;
 use crate::keyspace::garbage::share::{Cell, cells};
 use crate::keyspace::kind::ELEMENT_SPACES;
-use crate::keyspace::shared::Duty;
+use crate::keyspace::shared::{self, Duty};
 use crate::keyspace::{View as _, drop, first_slot, local};
 use crate::node::Node;
 
@@ -30,8 +30,12 @@ const LOOK_TURNS: u32 = 30;
 const NOTE_TURNS: u32 = 60;
 /// Turns that are left out after a compaction that found little of what it looked for (a snapshot holds it), at most.
 const LONGEST_WAIT: u32 = 64;
-/// Longer than a commit takes that was begun by a node which had the data before.
+/// Longer than a commit takes that was begun by a node which is gone.
 const OTHERS_END: Duration = Duration::from_secs(60);
+/// How often the cluster is told which old versions of rows nobody will read.
+const DROP_OLD_EVERY: Duration = Duration::from_secs(60);
+/// Longer than anybody reads.
+const LEAST_OLD: Duration = Duration::from_secs(600);
 /// Versions that may be garbage, looked at in one turn.
 const SUSPECTS: usize = 256;
 
@@ -39,7 +43,8 @@ const SUSPECTS: usize = 256;
 pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
     let mut executor = Executor::uncounted(node);
     let mut collector = Collector::default();
-    let mut ready_since = None;
+    let mut others = Others::default();
+    let mut dropped_old = Instant::now();
     loop {
         match stop.recv_timeout(TURN) {
             Err(RecvTimeoutError::Timeout) => {}
@@ -54,24 +59,34 @@ pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
         if node.keyspace.ready().is_err() {
             continue;
         }
-        let shared = &node.keyspace.shared;
-        if shared.owns(Duty::Dropped)
+        let duties = &node.keyspace.shared;
+        if duties.owns(Duty::Dropped)
             && let Err(error) = clean(&mut executor, stop)
         {
             tracing::warn!(%error, "a flushed database could not be removed; it is tried again");
         }
-        if !shared.owns(Duty::Garbage) {
+        let old_after = Duration::from_secs(node.config.current().tikv_gc_seconds);
+        if node.engine.is_shared()
+            && !old_after.is_zero()
+            && dropped_old.elapsed() >= DROP_OLD_EVERY
+            && duties.owns(Duty::OldVersions)
+        {
+            dropped_old = Instant::now();
+            if let Err(error) = node.engine.drop_old_versions(old_after.max(LEAST_OLD)) {
+                tracing::warn!(%error, "old versions of rows stay for now");
+            }
+        }
+        if node.keyspace.queues_garbage {
+            if let Err(error) = empty_queue(&mut executor, stop, &mut others) {
+                tracing::warn!(%error, "a dead collection is left for later");
+            }
+            continue;
+        }
+        if !duties.owns(Duty::Garbage) {
             continue;
         }
         if let Err(error) = bury(&mut executor, stop) {
             tracing::warn!(%error, "a dead collection is left to compaction");
-        }
-        if node.keyspace.queues_garbage {
-            let since = ready_since.get_or_insert_with(Instant::now).elapsed();
-            if let Err(error) = empty_queue(&mut executor, stop, since) {
-                tracing::warn!(%error, "a dead collection is left for later");
-            }
-            continue;
         }
         if let Err(error) = collector.turn(node, stop) {
             tracing::warn!(%error, "garbage is left where it is");
@@ -117,8 +132,9 @@ impl Collector {
             return Ok(());
         }
         let known = node.keyspace.garbage.rows.count();
+        let is_tight = node.eviction.is_tight();
         self.idle += 1;
-        if known == self.known && self.idle < LOOK_TURNS {
+        if known == self.known && self.idle < LOOK_TURNS && !is_tight {
             return Ok(());
         }
         (self.known, self.idle) = (known, 0);
@@ -142,18 +158,27 @@ impl Collector {
 
 /// Estimates the garbage; the cells that hold too much of it.
 fn look(node: &Node) -> Result<Vec<(Space, Cell)>> {
-    let garbage = &node.keyspace.garbage;
+    let is_due = if node.eviction.is_tight() { Cell::is_due_soon } else { Cell::is_due };
+    let cells = all_cells(node)?;
+    node.keyspace.garbage.estimate(cells.iter().map(|(_, cell)| cell.dead_bytes()).sum());
+    Ok(cells.into_iter().filter(|(_, cell)| is_due(cell)).collect())
+}
+
+/// Bytes of the sorted data that come back when it is compacted, about.
+pub fn freed_bytes(node: &Node) -> Result<u64> {
+    Ok(all_cells(node)?.iter().map(|(_, cell)| cell.freed_bytes()).sum())
+}
+
+fn all_cells(node: &Node) -> Result<Vec<(Space, Cell)>> {
     let mut databases: Vec<u32> = node.keyspace.shared.databases().map(|db| db.physical).collect();
     databases.sort_unstable();
-    let mut due = Vec::new();
-    let mut dead_bytes = 0;
+    let mut all = Vec::new();
     for space in std::iter::once(META).chain(ELEMENT_SPACES) {
-        let cells = cells(&local::parts(&node.engine, space)?, &databases, &garbage.rows.of(space));
-        dead_bytes += cells.iter().map(Cell::dead_bytes).sum::<u64>();
-        due.extend(cells.into_iter().filter(Cell::is_due).map(|cell| (space, cell)));
+        let dead = node.keyspace.garbage.rows.of(space);
+        let cells = cells(&local::parts(&node.engine, space)?, &databases, &dead);
+        all.extend(cells.into_iter().map(|cell| (space, cell)));
     }
-    garbage.estimate(dead_bytes);
-    Ok(due)
+    Ok(all)
 }
 
 fn compact(node: &Node, space: Space, cell: &Cell) -> Result<()> {
@@ -193,15 +218,55 @@ fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
     Ok(())
 }
 
-/// Removes what is dead among the versions that were named as garbage, the oldest first.
-fn empty_queue(executor: &mut Executor, stop: &Receiver<()>, since: Duration) -> Result<()> {
-    let shared = &executor.node.keyspace.shared;
-    let below = shared.low_watermark();
-    // A node before this one may still be about to commit what it has built, although it has lost the data.
-    let from = if since < OTHERS_END { shared.first_version() } else { 0 };
-    for suspect in executor.look(0, |cx| queue::oldest(cx, from..below, SUSPECTS))? {
+/// The versions of those who share the data, and since when they are the same.
+#[derive(Default)]
+struct Others {
+    firsts: Vec<u64>,
+    since: Option<Instant>,
+}
+
+impl Others {
+    /// The versions of nodes that are gone, once nothing of them can be on its way.
+    fn gone(&mut self, node: &Node) -> Vec<std::ops::Range<u64>> {
+        let mut firsts: Vec<u64> =
+            node.nodes.members().iter().map(|member| member.row.first_version).collect();
+        firsts.sort_unstable();
+        if self.firsts != firsts {
+            self.firsts = firsts;
+            self.since = Some(Instant::now());
+        }
+        match self.since {
+            Some(since) if since.elapsed() >= OTHERS_END => shared::versions_beside(&self.firsts),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Removes what is dead among the versions that were named as garbage: each node those of its own, and one of them those of nodes that are
+/// gone. One that is there may be about to make its own live.
+fn empty_queue(executor: &mut Executor, stop: &Receiver<()>, others: &mut Others) -> Result<()> {
+    let node = Arc::clone(&executor.node);
+    let own = node.keyspace.shared.first_version()..node.keyspace.shared.low_watermark();
+    remove_dead(executor, stop, own.clone(), own.end)?;
+    let gone = others.gone(&node);
+    if node.keyspace.shared.owns(Duty::Garbage) {
+        for versions in gone {
+            remove_dead(executor, stop, versions, u64::MAX)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what is dead among these versions, the oldest first. None `below` could become live.
+fn remove_dead(
+    executor: &mut Executor,
+    stop: &Receiver<()>,
+    versions: std::ops::Range<u64>,
+    below: u64,
+) -> Result<()> {
+    for suspect in executor.look(0, |cx| queue::oldest(cx, versions, SUSPECTS))? {
         for doomed in executor.look(0, |cx| suspect.doomed(cx, below))? {
-            if ends(&executor.node, Duty::Garbage, stop) {
+            if stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty) {
                 return Ok(());
             }
             remove(executor, &doomed)?;

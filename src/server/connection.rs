@@ -8,17 +8,20 @@ use std::time::Instant;
 use tarn_engine::Position;
 use tarn_resp::Parser;
 
+use super::long_output::LongOutput;
 use super::transport::Transport;
+use crate::client_memory::Reserved;
 use crate::config::OutputLimit;
+use crate::dispatch::executor::LongReply;
 use crate::dispatch::multi::Exec;
 use crate::dispatch::session::Session;
 use crate::dispatch::waiters::Waiter;
-use crate::query_memory::Reserved;
 use crate::reply::Reply;
 use crate::tracking::Item;
 
-/// Unsent replies above this stop the reading of further commands until they are sent.
-pub const OUTPUT_HIGH_BYTES: usize = 4 << 20;
+/// Bounds of [`Connection::output_high`]: all clients share the room for replies.
+const OUTPUT_HIGH_BYTES: usize = 4 << 20;
+const OUTPUT_LOW_BYTES: usize = 128 * 1024;
 /// Buffers above this are given back once they are empty.
 const KEEP_BYTES: usize = 16 * 1024;
 /// What one connection may send before it is the turn of the others. A socket may take megabytes at once, for a
@@ -28,6 +31,11 @@ const TURN_BYTES: usize = 128 * 1024;
 /// take long.
 const FORGET_BYTES: usize = 256 * 1024;
 const FORGET_TIMES: usize = 8;
+
+/// What one of so many clients may have unsent before it has to read.
+pub fn output_high(budget_bytes: usize, clients: usize) -> usize {
+    (budget_bytes / clients.max(1)).clamp(OUTPUT_LOW_BYTES, OUTPUT_HIGH_BYTES)
+}
 
 /// Why no further command of a connection is run at the moment.
 pub enum State {
@@ -49,11 +57,18 @@ pub struct Connection {
     pub session: Session,
     pub parser: Parser,
     pub input: Vec<u8>,
-    /// For the command of which a part has come.
+    /// For the command of which a part has come, of which so many bytes are still to come.
     pub reserved: Reserved,
+    pub need: usize,
     /// There was no room for that command: the rest of it is passed over.
     pub refuses: bool,
+    /// In front of `output`.
+    pub long: LongOutput,
+    /// For a long reply in `output`.
+    pub room: Reserved,
     pub output: Vec<u8>,
+    /// Unsent replies above this stop the reading of further commands until they are sent.
+    pub output_high: usize,
     /// How much of `output` is sent.
     pub sent: usize,
     /// Where in `output` replies of writes stand that are not yet as durable as asked for.
@@ -99,8 +114,12 @@ impl Connection {
             parser: Parser::new(),
             input: Vec::new(),
             reserved: Reserved::default(),
+            need: 0,
             refuses: false,
+            long: LongOutput::default(),
+            room: Reserved::default(),
             output: Vec::new(),
+            output_high: OUTPUT_HIGH_BYTES,
             sent: 0,
             write_replies: Vec::new(),
             holds: VecDeque::new(),
@@ -118,7 +137,36 @@ impl Connection {
     }
 
     pub fn unsent(&self) -> usize {
-        self.output.len() - self.sent
+        self.long.unsent() + self.output.len() - self.sent
+    }
+
+    /// Whether it has to read replies before it may send commands.
+    pub fn is_full(&self) -> bool {
+        !self.long.is_empty() || self.unsent() >= self.output_high
+    }
+
+    /// Something waits until it is durable.
+    pub fn is_held(&self) -> bool {
+        !self.holds.is_empty() || self.long.waits()
+    }
+
+    /// Takes over a reply that a worker has made. A long one stays in its chunks where nothing else is under way.
+    pub fn take_reply(&mut self, reply: Vec<u8>, long: LongReply, wrote: bool) {
+        if long.chunks.is_empty() || wrote || !self.holds.is_empty() || !self.long.is_empty() {
+            if self.output.is_empty() && long.chunks.is_empty() {
+                // It is not kept twice.
+                self.output = reply;
+            } else {
+                self.output.extend_from_slice(&reply);
+                long.chunks.into_iter().for_each(|chunk| self.output.extend_from_slice(&chunk));
+            }
+            self.room = long.reserved;
+            return;
+        }
+        let before = std::mem::take(&mut self.output);
+        self.long = LongOutput::new(before, std::mem::take(&mut self.sent), reply, long);
+        self.released = 0;
+        self.write_replies.clear();
     }
 
     /// Whether everything that was answered is in the socket.
@@ -128,10 +176,7 @@ impl Connection {
 
     /// Whether commands may be read and run.
     pub fn takes_commands(&self) -> bool {
-        matches!(self.state, State::Open)
-            && !self.session.closing
-            && !self.dead
-            && self.unsent() < OUTPUT_HIGH_BYTES
+        matches!(self.state, State::Open) && !self.session.closing && !self.dead && !self.is_full()
     }
 
     /// Whether another thread may have it: nothing is under way that knows this thread.
@@ -145,6 +190,7 @@ impl Connection {
 
     /// Everything answered so far waits for this position.
     pub fn hold(&mut self, position: Position) {
+        self.long.hold(position);
         let end = self.output.len();
         match self.holds.back() {
             None if end > self.sent => self.released = self.sent,
@@ -167,6 +213,17 @@ impl Connection {
 
     /// Sends what may be sent.
     pub fn send(&mut self, durable: Position) -> Sent {
+        let mut total = 0;
+        if !self.long.is_empty() {
+            match self.send_long(durable) {
+                Ok(sent) => total = sent,
+                Err(_) => return Sent::Broken,
+            }
+            if !self.long.is_empty() {
+                let is_turn = self.writable && !self.long.waits();
+                return if is_turn { Sent::Turn(total) } else { Sent::Partly(total) };
+            }
+        }
         if !self.holds.is_empty() {
             self.release(durable);
         }
@@ -174,7 +231,6 @@ impl Connection {
             self.write_replies.clear();
         }
         let limit = if self.holds.is_empty() { self.output.len() } else { self.released };
-        let mut total = 0;
         while (self.sent < limit || self.transport.wants_write()) && self.writable && total < TURN_BYTES {
             let end = limit.min(self.sent + TURN_BYTES - total);
             let Some(bytes) = self.output.get(self.sent..end) else { break };
@@ -198,11 +254,30 @@ impl Connection {
             self.sent = 0;
             self.released = 0;
             self.holds.clear();
+            self.room = Reserved::default();
             if !is_waiting {
                 return Sent::Everything(total);
             }
         }
         if is_turn { Sent::Turn(total) } else { Sent::Partly(total) }
+    }
+
+    /// Sends of the long reply what is one turn's.
+    fn send_long(&mut self, durable: Position) -> io::Result<usize> {
+        let mut total = 0;
+        if self.long.is_held(durable) {
+            return Ok(0);
+        }
+        while !self.long.is_empty() && self.writable && total < TURN_BYTES {
+            match self.long.send(&mut self.transport, TURN_BYTES - total) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(sent) => total += sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(total)
     }
 
     /// Gives back what is sent of an output that may never be empty: a subscriber's may always have more.
@@ -250,6 +325,7 @@ impl Connection {
         }
         self.replace_write_replies(error);
         self.holds.clear();
+        self.long.release();
     }
 
     /// Puts the same error in the place of every reply to a write that did not reach the log.

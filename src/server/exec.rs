@@ -15,11 +15,15 @@ use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Run, SessionFn};
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Outcome, Step, Unit, nil};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Step, Unit, Waits, nil};
 use crate::dispatch::watches::Watching;
 use crate::encoding::slot;
 use crate::error::Error;
 use crate::number;
+use crate::reply::Arena;
+
+/// What is set aside for each reply of a unit; most are shorter.
+const REPLY_BYTES: usize = 16;
 
 impl IoThread {
     /// Runs everything that was queued. `call` is EXEC itself.
@@ -55,11 +59,18 @@ impl IoThread {
         };
         let limits = self.limits;
         let (caller, now_ms) = (connection.session.caller(), self.pipeline.now_ms);
-        let mut replies = Vec::new();
+        let mut replies = Vec::with_capacity(REPLY_BYTES * exec.queue.len());
         let outcome = {
             let (calls, watching) = (exec.calls(), watching.clone());
-            let unit =
-                Unit { caller, calls, atomic: Atomic::Yes, watching, woken: false, now_ms, limits: &limits };
+            let unit = Unit {
+                caller,
+                calls,
+                atomic: Atomic::Yes,
+                watching,
+                waits: Waits::No,
+                now_ms,
+                limits: &limits,
+            };
             self.pipeline.executor.run(&unit, On::IoThread, &mut replies)
         };
         if let Outcome::Move(why) = outcome {
@@ -91,7 +102,7 @@ impl IoThread {
             // Its only call found nothing, and nothing waits here.
             Outcome::Park(park) => {
                 exec.replies.clear();
-                nil(&park).write(connection.session.protocol, &[], &mut exec.replies);
+                nil(&park).write(connection.session.protocol, &Arena::new(), &mut exec.replies);
                 exec.steps = vec![Step { end: exec.replies.len(), wrote: park.keeps, failed: false }];
                 exec.wrote = park.keeps;
                 self.resume_exec(connection, place, exec)
@@ -110,9 +121,11 @@ impl IoThread {
         place: usize,
         mut exec: Box<Exec>,
     ) -> Flow {
+        if exec.out.is_empty() {
+            exec.out.reserve(exec.replies.len());
+        }
         while exec.next < exec.queue.len() {
-            if let Some(reply) = exec.next_reply().map(<[u8]>::to_vec) {
-                exec.out.extend_from_slice(&reply);
+            if exec.answer_next() {
                 continue;
             }
             let Some(queued) = exec.queue.get(exec.next) else { break };
@@ -166,14 +179,14 @@ impl IoThread {
         match answer {
             // Nothing waits inside of EXEC.
             Ok(Answer::Reply(reply) | Answer::After(_, reply)) => {
-                reply.write(connection.session.protocol, &[], &mut connection.output);
+                reply.write(connection.session.protocol, &Arena::new(), &mut connection.output);
             }
             Ok(Answer::Subscriptions(change)) => {
                 self.change_subscriptions(connection, place, change, call.words.skip(1));
             }
             Ok(Answer::Unsubscribed(reply)) => {
                 self.end_subscriptions(connection, place);
-                reply.write(protocol, &[], &mut connection.output);
+                reply.write(protocol, &Arena::new(), &mut connection.output);
             }
             Ok(Answer::Worker(work)) => job = Some(work),
             // What it waits for would come too late: the calls behind it have run.

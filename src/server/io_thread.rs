@@ -10,24 +10,26 @@ use mio::{Events, Poll, Token};
 use tarn_engine::Position;
 
 use super::balance::Balance;
-use super::connection::{Connection, Sent, State};
+use super::connection::{Connection, Sent, State, output_high};
 use super::connections::Connections;
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::pipeline::{Flow, Pipeline};
 use super::subscriptions::{Deliveries, output_limit, write_late_news};
+use super::turns;
 use super::waiting::Waiting;
 use super::workers::Workers;
+use crate::client_memory::ClientBudget;
 use crate::config::{AppendFsync, Config};
-use crate::dispatch::executor::{Executor, write_error};
+use crate::dispatch::executor::{Executor, LongReply, write_error};
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::registry;
-use crate::dispatch::session::Session;
+use crate::dispatch::session::{ReplyMode, Session};
 use crate::dispatch::unit::Outcome;
 use crate::dispatch::waiters::Ending;
 use crate::error::{Error, Park};
 use crate::keyspace::Limits;
 use crate::node::Node;
-use crate::query_memory::QueryBudget;
+use crate::reply::Arena;
 
 pub const WAKER: Token = Token(usize::MAX);
 /// Time between two looks at idle times, limits and kills.
@@ -40,7 +42,9 @@ pub struct IoThread {
     pub(super) config: Arc<Config>,
     /// Of the configuration.
     pub(super) limits: Limits,
-    pub(super) query_budget: QueryBudget,
+    pub(super) query_budget: ClientBudget,
+    /// What a client may have unsent, now that there are so many.
+    pub(super) output_high: usize,
     config_generation: u64,
     poll: Poll,
     pub(super) mailboxes: Arc<Mailboxes>,
@@ -75,6 +79,7 @@ impl IoThread {
             config,
             limits,
             query_budget,
+            output_high: 0,
             config_generation,
             poll,
             mailboxes,
@@ -82,7 +87,7 @@ impl IoThread {
             waiting: Waiting::default(),
             workers,
             connections: Connections::default(),
-            pipeline: Pipeline::new(Executor::new(Arc::clone(&node), counters)),
+            pipeline: Pipeline::new(Executor::on_io_thread(Arc::clone(&node), counters)),
             deliveries: Deliveries::default(),
             balance: Balance::default(),
             last_look: Instant::now(),
@@ -95,6 +100,8 @@ impl IoThread {
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         let mut messages = Vec::new();
+        self.mailbox.own();
+        turns::take_short_turns();
         while !self.stopping {
             let timeout = self.time_to_wait();
             let busy = Duration::from_micros(self.config.io_busy_poll_micros.into());
@@ -116,11 +123,12 @@ impl IoThread {
                 }
             }
             self.mailbox.drain(&mut messages);
-            for message in messages.drain(..) {
-                self.receive(message);
-            }
+            self.receive_all(&mut messages);
             self.fire_timers();
             self.run_ready();
+            // Whom this round has served is answered in it.
+            self.mailbox.take_served(&mut messages);
+            self.receive_all(&mut messages);
             self.finish_round();
             let turn = self.last_look.elapsed();
             if turn >= ROUND {
@@ -134,8 +142,14 @@ impl IoThread {
         Ok(())
     }
 
+    fn receive_all(&mut self, messages: &mut Vec<Message>) {
+        for message in messages.drain(..) {
+            self.receive(message);
+        }
+    }
+
     fn time_to_wait(&self) -> Duration {
-        if self.connections.has_work() {
+        if self.connections.has_work() || self.mailbox.is_rung() {
             return Duration::ZERO;
         }
         match self.connections.next_timer() {
@@ -153,6 +167,7 @@ impl IoThread {
             self.limits = self.config.limits();
             self.query_budget = self.config.memory().queries;
         }
+        self.output_high = output_high(self.query_budget.together_bytes, self.node.clients.connected());
     }
 
     fn note(&mut self, place: usize, readable: bool, writable: bool, hung_up: bool) {
@@ -186,14 +201,17 @@ impl IoThread {
             Message::Served { place, client, reply } => self.end_wait(place, client, &reply, true),
             Message::LookAgain { place, client, at_ms } => self.look_again(place, client, at_ms),
             Message::Serve(waiter, why) => self.serve_on_worker(&waiter, why),
-            Message::Completed { connection: id, reply, wrote, exec, parked } => {
+            Message::Ready(keys) => self.workers.ready(keys),
+            Message::Completed { connection: id, reply, long, wrote, exec, parked } => {
                 let listens = |c: &mut Connection| !c.session.subscriptions.is_empty();
                 if self.connections.of_client(id.place, id.client).is_some_and(listens) {
                     // What the command told its own client comes before its reply.
                     self.deliver(None);
                 }
                 if self.connections.of_client(id.place, id.client).is_some() {
-                    self.complete(id.place, reply, wrote, exec, parked);
+                    self.complete(id.place, (reply, *long), wrote, exec, parked);
+                } else {
+                    self.workers.free(long.chunks);
                 }
             }
             Message::Monitored(line) => {
@@ -218,31 +236,38 @@ impl IoThread {
     fn complete(
         &mut self,
         place: usize,
-        reply: Vec<u8>,
+        (reply, long): (Vec<u8>, LongReply),
         wrote: Option<Position>,
         exec: Option<(Box<Exec>, Outcome)>,
-        parked: Option<(Queued, Park)>,
+        parked: Option<Box<(Queued, Park)>>,
     ) {
         let Some(mut connection) = self.connections.take(place) else { return };
         connection.state = State::Open;
         let before = connection.output.len();
         let flow = match (exec, connection.exec.take()) {
-            (Some((exec, outcome)), _) => self.end_unit(&mut connection, place, exec, outcome),
+            (Some((exec, outcome)), _) => {
+                connection.room = long.reserved;
+                self.end_unit(&mut connection, place, exec, outcome)
+            }
             (None, Some(mut exec)) => {
                 exec.out.extend_from_slice(&reply);
                 self.resume_exec(&mut connection, place, exec)
             }
             (None, None) if parked.is_some() => match parked {
-                Some((queued, park)) => self.park(&mut connection, place, queued, park),
+                Some(parked) => {
+                    let (queued, park) = *parked;
+                    self.park(&mut connection, place, queued, park)
+                }
                 None => Flow::Next,
             },
+            (None, None) if connection.session.reply_mode == ReplyMode::On => {
+                connection.take_reply(reply, long, wrote.is_some());
+                Flow::Next
+            }
+            // It is taken back below.
             (None, None) => {
-                if before == 0 {
-                    // A long reply is not kept twice.
-                    connection.output = reply;
-                } else {
-                    connection.output.extend_from_slice(&reply);
-                }
+                connection.output.extend_from_slice(&reply);
+                self.workers.free(long.chunks);
                 Flow::Next
             }
         };
@@ -376,14 +401,14 @@ impl IoThread {
         if let Some(position) = hold {
             connection.hold(position);
         }
-        let was_full = connection.unsent() >= super::connection::OUTPUT_HIGH_BYTES;
+        let was_full = connection.is_full();
         let (bytes, has_turns) = match connection.send(durable) {
             Sent::Broken => return self.close(place),
             Sent::Everything(bytes) | Sent::Partly(bytes) => (bytes, false),
             Sent::Turn(bytes) => (bytes, true),
         };
         let everything = connection.is_sent();
-        let is_held = !everything && !connection.holds.is_empty();
+        let is_held = !everything && connection.is_held();
         let is_done = (everything && connection.session.closing) || connection.dead;
         connection.shrink();
         let over = connection.over_limit(output_limit(&self.config, connection), self.pipeline.last);
@@ -439,6 +464,7 @@ impl IoThread {
             self.node.end_wait(waiter, Ending::Gone);
         }
         self.end_subscriptions(&mut connection, place);
+        self.workers.free(connection.long.take());
         self.node.clients.remove(&connection.session.client);
         self.connections.release(place);
     }
@@ -455,7 +481,7 @@ impl IoThread {
             match std::mem::replace(&mut connection.state, State::Open) {
                 State::Until(at, reply) if at <= now => {
                     let before = connection.output.len();
-                    reply.write(connection.session.protocol, &[], &mut connection.output);
+                    reply.write(connection.session.protocol, &Arena::new(), &mut connection.output);
                     super::pipeline::apply_reply_mode(connection, before);
                     self.connections.to_send.push(place);
                     self.connections.enqueue(place);
@@ -520,6 +546,7 @@ impl IoThread {
         if held > 0 {
             super::eviction::evict(&self.node);
         }
+        self.node.reply_memory.look(Some(now));
     }
 
     fn say_goodbye(&mut self) {

@@ -115,6 +115,21 @@ impl Listener {
         Ok(Listener { poll, doors, stop: Arc::default(), waker })
     }
 
+    /// Where other nodes connect to.
+    pub fn open_links(config: &Config) -> io::Result<Vec<TcpListener>> {
+        let mut doors: Vec<TcpListener> = Vec::new();
+        for bind in &config.bind {
+            // All of them have the port of the first one, which may be any.
+            let first = doors.first().map(TcpListener::local_addr).transpose()?;
+            let port = first.map_or(config.link_port(), |address| address.port());
+            doors.extend(open_bind(config, bind, port)?);
+        }
+        if doors.is_empty() {
+            return Err(io::Error::other("no address for links of other nodes is available"));
+        }
+        Ok(doors)
+    }
+
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -203,26 +218,32 @@ impl Drop for Listener {
 fn open_tcp(config: &Config, port: u16) -> io::Result<Vec<TcpListener>> {
     let mut listeners = Vec::new();
     for bind in &config.bind {
-        // Redis's form: a leading `-` makes an address optional, `*` and `::*` are "all".
-        let (optional, name) = match bind.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, bind.as_str()),
-        };
-        match address_of(name).and_then(|ip| open_address(SocketAddr::new(ip, port), config.tcp_backlog)) {
-            Ok(listener) => listeners.push(listener),
-            Err(error) if optional && is_missing(&error) => {
-                tracing::debug!(%error, name, "an optional address is not available");
-            }
-            Err(error) => {
-                let words = format!("could not listen on {name} port {port}: {error}");
-                return Err(io::Error::new(error.kind(), words));
-            }
-        }
+        listeners.extend(open_bind(config, bind, port)?);
     }
     if listeners.is_empty() {
         return Err(io::Error::other("no address to listen on is available"));
     }
     Ok(listeners)
+}
+
+/// One address to listen on; none where it is optional and not there.
+fn open_bind(config: &Config, bind: &str, port: u16) -> io::Result<Option<TcpListener>> {
+    // Redis's form: a leading `-` makes an address optional, `*` and `::*` are "all".
+    let (optional, name) = match bind.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, bind),
+    };
+    match address_of(name).and_then(|ip| open_address(SocketAddr::new(ip, port), config.tcp_backlog)) {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if optional && is_missing(&error) => {
+            tracing::debug!(%error, name, "an optional address is not available");
+            Ok(None)
+        }
+        Err(error) => {
+            let words = format!("could not listen on {name} port {port}: {error}");
+            Err(io::Error::new(error.kind(), words))
+        }
+    }
 }
 
 /// A name stands for its IPv4 address, as in Redis.

@@ -1,7 +1,8 @@
 //! What other threads tell an I/O thread.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, ThreadId};
 
 use mio::Waker;
 use parking_lot::Mutex;
@@ -10,9 +11,11 @@ use tarn_engine::Position;
 use super::connection::Connection;
 use super::transport::Transport;
 use crate::clients::Client;
+use crate::dispatch::executor::LongReply;
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::unit::{Outcome, Why};
 use crate::dispatch::waiters::Waiter;
+use crate::dispatch::watches::WatchedKey;
 use crate::error::Park;
 use crate::node::Post;
 
@@ -25,11 +28,12 @@ pub enum Message {
     Completed {
         connection: ConnectionId,
         reply: Vec<u8>,
+        long: Box<LongReply>,
         wrote: Option<Position>,
         /// What was queued has run.
         exec: Option<(Box<Exec>, Outcome)>,
         /// It found nothing and is to wait.
-        parked: Option<(Queued, Park)>,
+        parked: Option<Box<(Queued, Park)>>,
     },
     /// A client that waited has its reply.
     Served {
@@ -45,6 +49,8 @@ pub enum Message {
     },
     /// The command of a client that waits is to run on a worker.
     Serve(Arc<Waiter>, Why),
+    /// Keys were changed elsewhere, and may be gone: who waits for them is to be served.
+    Ready(Vec<(WatchedKey, bool)>),
     /// A line for every monitor of this thread.
     Monitored(Arc<[u8]>),
     /// Somebody was killed, or something else about clients changed.
@@ -65,6 +71,8 @@ pub struct ConnectionId {
 pub struct Mailbox {
     queue: Mutex<Vec<Message>>,
     waker: Waker,
+    /// The I/O thread itself. What it tells itself wakes nobody: it looks before it waits.
+    owner: OnceLock<ThreadId>,
     /// Set by the first message after a drain, so that a wake-up costs one system call per drain at most.
     rung: AtomicBool,
     durable: AtomicBool,
@@ -77,6 +85,7 @@ impl Mailbox {
         Mailbox {
             queue: Mutex::default(),
             waker,
+            owner: OnceLock::new(),
             rung: AtomicBool::new(false),
             durable: AtomicBool::new(false),
             busy: AtomicU32::new(0),
@@ -103,8 +112,19 @@ impl Mailbox {
         }
     }
 
+    /// The thread that calls this is the one that drains it from now on.
+    pub fn own(&self) {
+        let _ = self.owner.set(thread::current().id());
+    }
+
+    /// Whether there is something to drain.
+    pub fn is_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire)
+    }
+
     fn ring(&self) {
         if !self.rung.swap(true, Ordering::AcqRel)
+            && self.owner.get() != Some(&thread::current().id())
             && let Err(error) = self.waker.wake()
         {
             tracing::error!(%error, "an I/O thread cannot be woken");
@@ -114,12 +134,21 @@ impl Mailbox {
     /// Everything that was sent; `into` is emptied first and keeps its room.
     pub fn drain(&self, into: &mut Vec<Message>) {
         into.clear();
-        if !self.rung.load(Ordering::Relaxed) || !self.rung.swap(false, Ordering::AcqRel) {
+        if !self.is_rung() || !self.rung.swap(false, Ordering::AcqRel) {
             return;
         }
         std::mem::swap(&mut *self.queue.lock(), into);
         if self.durable.swap(false, Ordering::AcqRel) {
             into.push(Message::Durable);
+        }
+    }
+
+    /// Adds to `into` who was served. What else was sent stays, to be drained: a client that was killed has its last reply first.
+    pub fn take_served(&self, into: &mut Vec<Message>) {
+        if self.is_rung() {
+            into.extend(
+                self.queue.lock().extract_if(.., |message| matches!(message, Message::Served { .. })),
+            );
         }
     }
 }
@@ -169,6 +198,11 @@ impl Post for Mailboxes {
 
     fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why) {
         self.send(waiter.thread, Message::Serve(waiter, why));
+    }
+
+    fn ready(&self, keys: Vec<(WatchedKey, bool)>) {
+        // Any thread can hand it on to a worker.
+        self.send(0, Message::Ready(keys));
     }
 
     fn deliver(&self, thread: usize) {

@@ -5,6 +5,7 @@
 //! databases left behind.
 
 mod balance;
+mod batch;
 mod blocking;
 mod cleaner;
 mod connection;
@@ -18,6 +19,7 @@ mod handshake;
 mod io_thread;
 mod listener;
 mod loading;
+mod long_output;
 mod mailbox;
 mod opening;
 mod permission;
@@ -27,6 +29,7 @@ mod sweeper;
 mod throttle;
 mod together;
 mod transport;
+mod turns;
 mod waiting;
 mod workers;
 
@@ -55,6 +58,7 @@ use crate::keyspace::filter::Garbage;
 use crate::keyspace::{self, Keyspace};
 use crate::metrics;
 use crate::node::{Node, Stop};
+use crate::nodes;
 use crate::oom_score;
 use crate::supervision::Supervisor;
 use handshake::Handshakes;
@@ -100,6 +104,10 @@ pub fn run(mut config: Config, supervisor: &mut Supervisor) -> Result<Ended, Ser
     data_dir::check(&config).map_err(ServerError::DataDir)?;
     // The port first: a second server on it must not touch the data.
     let listener = Listener::open(&config)?;
+    let links = match config.engine {
+        EngineKind::Tikv => Some(Listener::open_links(&config)?),
+        EngineKind::RocksDb | EngineKind::Memory => None,
+    };
     let (stop, stopped) = bounded(1);
     let signals = Signals::catch(stop.clone())?;
     supervisor.loading();
@@ -114,17 +122,22 @@ pub fn run(mut config: Config, supervisor: &mut Supervisor) -> Result<Ended, Ser
     let console = console::start(&node)?;
     let (listener, early) = doorkeeper.end()?;
     let threads = start(&node, listener, early, stop, seed)?;
+    let links = links.map(|doors| nodes::start(&node, doors)).transpose()?;
     signals.connect(&node);
     let config = node.config.current();
+    metrics::memory::Parts::note_startup(&node);
     tracing::info!(port = config.port, tls_port = config.tls_port, "ready to accept connections");
     supervisor.ready();
     let reason = wait(&node, &stopped);
     tracing::info!(?reason, "stopping");
     supervisor.stopping();
     threads.end();
+    // Once this node is known to be gone the others wait for nothing of it, so nothing may be on its way any more.
+    if let Some(links) = links {
+        links.leave().end();
+    }
     exporter.stop();
     console.stop();
-    opening::end(&node);
     node.engine.close().map_err(ServerError::Close)?;
     tracing::info!("everything is on disk, bye");
     Ok(Ended::InOrder)
@@ -241,6 +254,8 @@ fn open_tikv(config: &Config) -> tarn_engine::Result<AnyEngine> {
         pd_addresses: config.tikv_pd_addresses.clone(),
         prefix: config.tikv_prefix.clone(),
         timeout: std::time::Duration::from_millis(config.tikv_timeout_millis),
+        // Whoever writes a key, or because of a key, has read its metadata.
+        relied: vec![crate::encoding::META],
     })
     .map(AnyEngine::Tikv)
 }

@@ -1,15 +1,12 @@
-//! Data that other processes can reach too: the server starts whether the cluster is there or not, reads what is on record as soon as
-//! it can, and keeps the lease by which it is the only one to serve it.
+//! Data that other processes can reach too: the server starts whether the cluster is there or not, and reads what is on record as soon as
+//! it can. What it may rely on from then on is the matter of [`crate::nodes`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
-use crate::dispatch::session::open_libraries;
 use crate::error::Result;
-use crate::fatal;
-use crate::keyspace::shared::lease;
 use crate::keyspace::start;
 use crate::node::Node;
 
@@ -32,45 +29,26 @@ pub fn wait(node: &Arc<Node>, seed: u64) {
 }
 
 fn open(node: &Arc<Node>, seed: u64) -> Result<()> {
-    let floor_ms = start::complete(&node.keyspace, &node.engine, seed, &node.run_id)?;
+    let floor_ms = start::complete(&node.keyspace, &node.engine, seed)?;
     node.clock.raise_floor_ms(floor_ms);
-    open_libraries(node)
+    node.nodes.look();
+    Ok(())
 }
 
-/// Runs until `stop` is closed.
+/// Runs until the data is read, or `stop` is closed.
 pub fn run(node: &Arc<Node>, seed: u64, stop: &Receiver<()>) {
     let mut last_error = String::new();
-    loop {
-        let pause = if node.keyspace.is_open() { lease::RENEWED } else { TRY_EVERY };
-        match stop.recv_timeout(pause) {
+    while !node.keyspace.is_open() {
+        match stop.recv_timeout(TRY_EVERY) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
         }
-        let kept = match node.keyspace.is_open() {
-            true => node.keyspace.shared.lease.renew(&node.engine, &node.run_id),
-            false => open(node, seed),
-        };
-        match kept {
-            Ok(()) if node.keyspace.shared.lease.is_lost() => {
-                fatal::end("another node serves this data by now: this one was out of reach for too long");
-            }
-            Ok(()) => last_error.clear(),
-            Err(error) => {
-                let words = error.to_string();
-                if words != last_error {
-                    tracing::warn!(%error, "the cluster does not serve; it is tried again");
-                    last_error = words;
-                }
+        if let Err(error) = open(node, seed) {
+            let words = error.to_string();
+            if words != last_error {
+                tracing::warn!(%error, "the cluster does not serve; it is tried again");
+                last_error = words;
             }
         }
-    }
-}
-
-/// The next one need not wait.
-pub fn end(node: &Node) {
-    if node.keyspace.is_open()
-        && let Err(error) = node.keyspace.shared.lease.give_up(&node.engine, &node.run_id)
-    {
-        tracing::warn!(%error, "the data could not be left to the next node, which has to wait for some seconds");
     }
 }

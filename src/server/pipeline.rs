@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use tarn_resp::{Args as Words, Limits, OwnedArgs, Parsed, Parser, ProtocolError};
 
+use super::batch::may_batch;
 use super::connection::{Connection, State};
 use super::io_thread::IoThread;
 use super::workers::{Task, Work};
+use crate::client_memory::Reserved;
 use crate::clients::flag;
 use crate::dispatch::executor::{Executor, On, write_error};
 use crate::dispatch::fieldsets;
@@ -19,13 +21,12 @@ use crate::dispatch::registry::Registered;
 use crate::dispatch::session::{Answer, ReplyMode, SessionCx};
 use crate::dispatch::spec::{Flags, Run, SessionFn};
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Calls, Outcome, Unit, Why};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits, Why};
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
 use crate::keyspace::Located;
 use crate::node::Node;
-use crate::query_memory::Reserved;
-use crate::reply::Reply;
+use crate::reply::{Arena, Reply};
 
 /// Read at once from a connection; a full one is read again in the next round, after the others.
 const READ_BYTES: usize = 64 * 1024;
@@ -33,6 +34,9 @@ const READ_BYTES: usize = 64 * 1024;
 const BETWEEN_HTTP_LINES: Duration = Duration::from_secs(60);
 /// Most that is read for one long argument at a time.
 const MAX_READ_BYTES: usize = 1 << 20;
+
+/// Calls that the queue of a transaction has room for at first.
+const FIRST_QUEUED: usize = 16;
 
 /// What an I/O thread keeps between the bytes of its connections and the units that they become.
 pub(super) struct Pipeline {
@@ -109,6 +113,7 @@ pub(super) enum Flow {
 impl IoThread {
     /// Reads what is there and runs what is complete.
     pub(super) fn serve(&mut self, connection: &mut Connection, place: usize) {
+        connection.output_high = self.output_high;
         // Bytes that waited (for a worker, a pause, a full output) come first.
         if !connection.input.is_empty() && connection.takes_commands() {
             self.pipeline.take_time();
@@ -146,7 +151,9 @@ impl IoThread {
                 let bytes = scratch.get(..n).unwrap_or(&[]);
                 self.pipeline.take_time();
                 let used = self.run_all(connection, place, bytes);
-                connection.input.extend_from_slice(bytes.get(used..).unwrap_or(&[]));
+                let rest = bytes.get(used..).unwrap_or(&[]);
+                make_room(&mut connection.input, rest.len() + connection.need);
+                connection.input.extend_from_slice(rest);
             }
             Err(error) => on_read_error(connection, &error),
         }
@@ -157,6 +164,7 @@ impl IoThread {
     fn read_behind_input(&mut self, connection: &mut Connection, place: usize) {
         let mut input = std::mem::take(&mut connection.input);
         let start = input.len();
+        make_room(&mut input, connection.need);
         let room = (input.capacity() - start).clamp(READ_BYTES, MAX_READ_BYTES);
         input.resize(start + room, 0);
         let read = connection.transport.read(input.get_mut(start..).unwrap_or(&mut []));
@@ -184,6 +192,7 @@ impl IoThread {
     /// Runs every complete command; how many bytes they were.
     fn run_all(&mut self, connection: &mut Connection, place: usize, bytes: &[u8]) -> usize {
         let mut used = 0;
+        connection.need = 0;
         let mut parser = std::mem::take(&mut connection.parser);
         let earlier = std::mem::take(&mut self.pipeline.wrote);
         while connection.takes_commands() {
@@ -221,12 +230,7 @@ impl IoThread {
                         connection.refuses = true;
                         continue;
                     }
-                    // Room for a long argument is made once, not by doubling.
-                    if need > READ_BYTES && connection.input.capacity() < rest.len() + need {
-                        connection
-                            .input
-                            .reserve_exact((rest.len() + need).min(rest.len() + 16 * MAX_READ_BYTES));
-                    }
+                    connection.need = need;
                     break;
                 }
                 Ok(Parsed::Empty { consumed }) => used += consumed,
@@ -281,6 +285,8 @@ impl IoThread {
         let mut lookahead = std::mem::take(&mut self.pipeline.lookahead);
         lookahead.look(&self.node, connection.session.db, bytes, limits);
         let (mut flow, mut index, begin) = (Flow::Next, 0, *used);
+        // Those before this one run by themselves: a batch with them did not go.
+        let mut alone = 0;
         while flow == Flow::Next && connection.takes_commands() {
             let Some(call) = lookahead.call(index, connection.session.db, bytes) else {
                 let Some(words) = lookahead.words(index, bytes) else { break };
@@ -298,10 +304,12 @@ impl IoThread {
                 }
             }
             let batch = lookahead.batch_from(index);
-            let ran = if batch.len() > 1 && may_batch(connection, &self.node) {
-                let db = connection.session.db;
+            let ran = if batch.len() > 1 && index >= alone && may_batch(connection, &self.node) {
+                let (db, end) = (connection.session.db, batch.end);
                 let calls = batch.filter_map(|index| lookahead.call(index, db, bytes));
-                self.run_batch(connection, calls)
+                let ran = self.run_batch(connection, call.command.spec.is_write(), calls);
+                alone = if ran.is_none() { end } else { alone };
+                ran
             } else {
                 None
             };
@@ -318,51 +326,6 @@ impl IoThread {
         // Long commands need long lists of words; a thread that once met one need not keep them.
         self.pipeline.lookahead = if bytes.len() > READ_BYTES { Lookahead::default() } else { lookahead };
         any.then_some(flow)
-    }
-
-    /// Runs calls of a pipeline that write the same key in one unit; how many. None where the first of them is for
-    /// [`IoThread::execute`]: it is refused, has to wait, or goes to a worker.
-    fn run_batch<'c>(&mut self, connection: &mut Connection, calls: impl Calls<'c>) -> Option<usize> {
-        let caller = connection.session.caller();
-        let now_ms = self.pipeline.now_ms;
-        if self.node.pause.holds(true, now_ms).is_some() {
-            return None;
-        }
-        let (node, config, login) = (&*self.node, &*self.config, &mut connection.session.login);
-        let is_admitted = |call: &Call<'_>| gate::admit(call, login, node, config).is_ok();
-        let admitted = calls.clone().take_while(is_admitted).count();
-        let (calls, watching) = (calls.take(admitted), Watching::No);
-        let unit =
-            Unit { caller, calls, atomic: Atomic::No, watching, woken: false, now_ms, limits: &self.limits };
-        let mut begin = connection.output.len();
-        let Outcome::Replied { wrote } =
-            self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output)
-        else {
-            return None;
-        };
-        self.pipeline.wrote |= wrote;
-        let now = Instant::now();
-        let steps = &self.pipeline.executor.steps;
-        // What they have in common is a part of each of them.
-        let nanos = now.duration_since(self.pipeline.last).as_nanos() as u64 / steps.len().max(1) as u64;
-        self.pipeline.last = now;
-        let feeds = self.node.clients.monitors() > 0;
-        for (call, step) in unit.calls.zip(steps) {
-            let client = &connection.session.client;
-            client.ran(call.command.id, now_ms);
-            if step.wrote {
-                connection.write_replies.push((begin, step.end));
-            }
-            let reply_len = step.end - begin;
-            begin = step.end;
-            if feeds {
-                self.feed_monitors(connection, call.command, call.words);
-            }
-            let ended = Ended { command: call.command, words: call.words, client, now_ms, nanos, reply_len };
-            stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
-        }
-        // None at all where nothing is admitted.
-        (!steps.is_empty()).then_some(steps.len())
     }
 
     /// Finds a command and runs it by itself.
@@ -513,7 +476,7 @@ impl IoThread {
             calls: std::iter::once(call),
             atomic: Atomic::Yes,
             watching,
-            woken: false,
+            waits: Waits::As { thread: self.index, place },
             now_ms: self.pipeline.now_ms,
             limits: &self.limits,
         };
@@ -524,7 +487,7 @@ impl IoThread {
             }
             // Nothing is checked here.
             Outcome::Aborted => Flow::Next,
-            Outcome::Park(park) => self.park(connection, place, call.to_queued(), *park),
+            Outcome::Park(park) => self.wait(connection, place, &park),
             Outcome::Move(why) => {
                 self.pipeline.executor.counters.offloaded.add(1);
                 // What comes behind a command whose row is on the disk is probably there as well.
@@ -565,6 +528,9 @@ impl IoThread {
     fn queue(&mut self, connection: &mut Connection, call: Call<'_>) -> Flow {
         let before = connection.output.len();
         if let Some(multi) = &mut connection.session.multi {
+            if multi.queue.is_empty() {
+                multi.queue.reserve(FIRST_QUEUED);
+            }
             multi.queue.push(call.to_queued());
             multi.bytes += call.words.bytes();
             // What is queued is a part of the query that waits.
@@ -577,7 +543,7 @@ impl IoThread {
             connection.session.client.set_queued(Some(multi.queue.len()));
         }
         connection.session.client.ran(call.command.id, self.pipeline.now_ms);
-        Reply::Simple("QUEUED").write(connection.session.protocol, &[], &mut connection.output);
+        Reply::Simple("QUEUED").write(connection.session.protocol, &Arena::new(), &mut connection.output);
         apply_reply_mode(connection, before);
         Flow::Next
     }
@@ -596,7 +562,7 @@ impl IoThread {
     ) -> Flow {
         match answer {
             Ok(Answer::Reply(reply)) => {
-                reply.write(connection.session.protocol, &[], &mut connection.output);
+                reply.write(connection.session.protocol, &Arena::new(), &mut connection.output);
                 Flow::Next
             }
             Ok(Answer::Subscriptions(change)) => {
@@ -606,7 +572,7 @@ impl IoThread {
             }
             Ok(Answer::Unsubscribed(reply)) => {
                 self.end_subscriptions(connection, place);
-                reply.write(connection.session.protocol, &[], &mut connection.output);
+                reply.write(connection.session.protocol, &Arena::new(), &mut connection.output);
                 Flow::Next
             }
             // Taken care of already.
@@ -653,6 +619,8 @@ impl IoThread {
             command,
             words: words.to_owned_args(),
             work,
+            reserved: std::mem::take(&mut connection.reserved),
+            room_until: None,
         });
     }
 
@@ -699,19 +667,6 @@ impl IoThread {
     }
 }
 
-/// Whether calls of this connection may be in one unit: messages come between the replies of a subscriber, and CLIENT REPLY
-/// takes single ones away.
-pub(super) fn may_batch(connection: &Connection, node: &Node) -> bool {
-    let session = &connection.session;
-    // Who waits for a key is served between two pushes.
-    let waited = node.waiters.any();
-    session.reply_mode == ReplyMode::On
-        && session.tracking.is_none()
-        && session.subscriptions.is_empty()
-        && session.multi.is_none()
-        && !waited
-}
-
 /// EXEC with words behind it.
 fn is_exec(words: Words<'_>) -> bool {
     words.get(0).is_some_and(|name| name.eq_ignore_ascii_case(b"exec"))
@@ -754,8 +709,18 @@ fn refuse_protocol(connection: &mut Connection, error: &ProtocolError, bytes: &[
     bytes.len()
 }
 
+/// Room for a long argument is made in few steps, not by doubling.
+fn make_room(input: &mut Vec<u8>, need: usize) {
+    if need > READ_BYTES && input.capacity() - input.len() < READ_BYTES {
+        input.reserve_exact(need.min(16 * MAX_READ_BYTES));
+    }
+}
+
 fn keep_rest(mut input: Vec<u8>, used: usize) -> Vec<u8> {
-    if used >= input.len() {
+    if used >= input.len() && input.capacity() > MAX_READ_BYTES {
+        // A worker may have a copy for long.
+        input = Vec::new();
+    } else if used >= input.len() {
         input.clear();
     } else if used > 0 {
         input.drain(..used);

@@ -167,7 +167,15 @@ impl IoThread {
             for (kind, name) in &subscribed {
                 self.deliveries.subscribers.add(*kind, name, place);
             }
+            return;
         }
+        // It is gone, and so is who was counted on this thread.
+        let mut queue = Queue::default();
+        let thread = self.index;
+        self.node.pubsub.change(thread, &mut queue, |registry| {
+            subscribed.iter().for_each(|(kind, name)| registry.remove(*kind, name, thread));
+        });
+        self.hand_out(&mut queue, None);
     }
 
     /// Hands a connection that listens on to another thread.
@@ -237,6 +245,7 @@ impl IoThread {
         let subscriptions = &mut connection.session.subscriptions;
         let changed =
             self.node.pubsub.change(self.index, &mut queue, |registry| change(subscriptions, registry));
+        self.node.nodes.want_anew();
         // To those who listened until now: messages that come later are not in this queue.
         self.hand_out(&mut queue, Some((connection, place)));
         self.deliveries.received = queue;

@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
+use super::batch::may_batch;
 use super::connection::Connection;
 use super::io_thread::IoThread;
-use super::pipeline::may_batch;
 use super::workers::Work;
 use crate::clients::Client;
 use crate::dispatch::caller::Caller;
@@ -13,9 +13,9 @@ use crate::dispatch::executor::{Executor, On};
 use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
 use crate::dispatch::multi::Queued;
-use crate::dispatch::spec::{Flags, Run};
+use crate::dispatch::spec::{Batch, Flags, Run};
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Why};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits, Why};
 use crate::dispatch::watches::Watching;
 use crate::keyspace::Limits;
 
@@ -82,7 +82,7 @@ pub(super) fn run(
             calls: together.iter().map(Queued::call),
             atomic: Atomic::No,
             watching: Watching::No,
-            woken: false,
+            waits: Waits::No,
             now_ms,
             limits,
         };
@@ -116,15 +116,18 @@ fn unit_len(calls: &[Queued]) -> Option<usize> {
     let first = calls.first()?;
     let reads = |queued: &Queued| matches!(queued.command.spec.run_of(queued.words.view()), Run::Read(_));
     let key = |queued: &Queued| {
-        queued.command.spec.keys.single().and_then(|at| queued.words.view().get(at).map(<[u8]>::to_vec))
+        let words = queued.words.view();
+        queued.command.spec.keys.single_of(words).and_then(|at| words.get(at).map(<[u8]>::to_vec))
     };
     if reads(first) {
         return Some(calls.iter().take_while(|queued| reads(queued)).count());
     }
-    if !first.command.batches {
+    let wanted = key(first);
+    if first.command.batch != Batch::WritesOfOneKey || wanted.is_none() {
         return Some(1);
     }
-    let wanted = key(first);
-    let same = |queued: &&Queued| queued.command.batches && queued.db == first.db && key(queued) == wanted;
+    let same = |queued: &&Queued| {
+        queued.command.batch == first.command.batch && queued.db == first.db && key(queued) == wanted
+    };
     Some(calls.iter().take_while(same).count().max(1))
 }

@@ -13,6 +13,9 @@ use mio::{Events, Poll};
 const CLOSE: u32 = 2;
 /// Looks in vain, one after the other, after which it may not: the events are just too far apart.
 const IN_VAIN: u32 = 4;
+/// Waits in which it sleeps at once after somebody else has had its core between two looks. A thread that is woken has the core soon, one
+/// that has left it to others by itself only when their turn is over, some milliseconds later.
+const CROWDED: u32 = 64;
 /// Between two looks, about a microsecond.
 const PAUSES: u32 = 64;
 
@@ -22,6 +25,8 @@ pub struct Waiting {
     idle: Duration,
     /// Since a look saw something.
     in_vain: u32,
+    /// Waits that are left of [`CROWDED`].
+    crowded: u32,
 }
 
 impl Waiting {
@@ -36,10 +41,16 @@ impl Waiting {
         let begin = Instant::now();
         let mut done = false;
         if self.looks(timeout, busy) {
+            let mut last = Duration::ZERO;
             loop {
                 poll.poll(events, Some(Duration::ZERO))?;
                 done = !events.is_empty();
-                if done || begin.elapsed() >= busy {
+                let now = begin.elapsed();
+                if now - last >= busy {
+                    self.crowded = CROWDED;
+                }
+                last = now;
+                if done || now >= busy {
                     break;
                 }
                 // What shares the core's units is not held up by looking all the time.
@@ -56,7 +67,7 @@ impl Waiting {
     /// Whether the next events are likely to come while the thread looks for them.
     fn looks(&self, timeout: Duration, busy: Duration) -> bool {
         let close = if self.in_vain < IN_VAIN { busy * CLOSE } else { busy };
-        timeout > busy && self.last < close
+        timeout > busy && self.last < close && self.crowded == 0
     }
 
     fn looked(&mut self, saw: bool) {
@@ -66,6 +77,7 @@ impl Waiting {
     fn waited(&mut self, time: Duration) {
         self.last = time;
         self.idle += time;
+        self.crowded = self.crowded.saturating_sub(1);
     }
 
     /// Time spent waiting since this was last asked.
@@ -114,17 +126,27 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_whose_core_others_want_sleeps() {
+        let mut waiting = Waiting { crowded: CROWDED, ..Waiting::default() };
+        for _ in 0..CROWDED {
+            assert!(!waiting.looks(LONG, BUSY));
+            waiting.waited(BUSY);
+        }
+        assert!(waiting.looks(LONG, BUSY));
+    }
+
+    #[test]
     fn events_are_seen_while_looking_and_while_asleep() {
         let mut poll = Poll::new().unwrap();
         let waker = Waker::new(poll.registry(), Token(7)).unwrap();
         let mut events = Events::with_capacity(4);
         let mut waiting = Waiting::default();
         for busy in [Duration::ZERO, BUSY, Duration::from_millis(20)] {
-            waiting.last = Duration::ZERO;
+            (waiting.last, waiting.crowded) = (Duration::ZERO, 0);
             waiting.wait(&mut poll, &mut events, Duration::from_millis(30), busy).unwrap();
             assert!(events.is_empty(), "nothing has happened");
             waker.wake().unwrap();
-            waiting.last = Duration::ZERO;
+            (waiting.last, waiting.crowded) = (Duration::ZERO, 0);
             waiting.wait(&mut poll, &mut events, Duration::from_secs(60), busy).unwrap();
             assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [Token(7)]);
             // Is told once.

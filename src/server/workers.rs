@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use tarn_resp::OwnedArgs;
 
 use super::mailbox::{ConnectionId, Mailboxes, Message};
 use super::together;
+use crate::client_memory::Reserved;
 use crate::clients::Client;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::executor::{Executor, On, Served, write_error};
@@ -16,13 +17,15 @@ use crate::dispatch::hints;
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
+use crate::dispatch::spec::Flags;
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Outcome, Park, Unit, Why};
+use crate::dispatch::unit::{Atomic, Call, Outcome, Park, Unit, Waits, Why};
 use crate::dispatch::waiters::Waiter;
-use crate::dispatch::watches::Watching;
+use crate::dispatch::watches::{WatchedKey, Watching};
 use crate::error::Error;
 use crate::keyspace::{Limits, Located};
 use crate::node::Node;
+use crate::reply::{Arena, Chunks};
 
 /// Threads for jobs where the others wait for a cluster.
 const JOB_THREADS: usize = 2;
@@ -35,6 +38,20 @@ pub struct Task {
     pub command: &'static Registered,
     pub words: OwnedArgs,
     pub work: Work,
+    /// For its words, where they are long.
+    pub reserved: Reserved,
+    /// How long it may wait for room for its reply, once it has to.
+    pub room_until: Option<Instant>,
+}
+
+impl Task {
+    /// Why it was moved, or is to run again.
+    fn why(&self) -> Option<Why> {
+        match &self.work {
+            Work::Keys { why, .. } | Work::Exec { why, .. } => Some(*why),
+            _ => None,
+        }
+    }
 }
 
 pub enum Work {
@@ -68,9 +85,14 @@ pub enum Work {
 /// one.
 const NETWORK_THREADS: usize = 2;
 
+/// How long a reply waits for room before its client is told that there is none.
+const LONGEST_WAIT_FOR_ROOM: Duration = Duration::from_secs(10);
+
 enum Order {
     Task(Box<Task>),
     Serve(Arc<Waiter>, Why),
+    Ready(Vec<(WatchedKey, bool)>),
+    Free(Chunks),
 }
 
 #[derive(Clone)]
@@ -91,9 +113,21 @@ impl Workers {
         send(queue, Order::Task(Box::new(task)));
     }
 
+    /// Frees what is left of a long reply: it takes its time.
+    pub fn free(&self, chunks: Chunks) {
+        if !chunks.is_empty() {
+            send(&self.queue, Order::Free(chunks));
+        }
+    }
+
     /// Has the command of a client that waits run.
     pub fn serve(&self, waiter: Arc<Waiter>, why: Why) {
         send(&self.queue, Order::Serve(waiter, why));
+    }
+
+    /// Has those served who wait for keys that were changed elsewhere, and may be gone.
+    pub fn ready(&self, keys: Vec<(WatchedKey, bool)>) {
+        send(&self.queue, Order::Ready(keys));
     }
 }
 
@@ -141,18 +175,47 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>, queue
         let task = match order {
             Order::Task(task) => *task,
             Order::Serve(waiter, why) => {
-                let served = executor.serve(&waiter, On::Worker(why));
+                executor.begin_long(false, false);
+                let served = executor.serve_alone(&waiter, On::Worker(why));
+                drop(executor.end_long());
                 executor.node.deliver();
                 if let Served::Moved(why) = served {
                     put_off(&executor, queue, Order::Serve(waiter, why));
                 }
                 continue;
             }
+            Order::Ready(keys) => {
+                executor.begin_long(false, false);
+                executor.serve_changed(keys);
+                drop(executor.end_long());
+                executor.node.deliver();
+                continue;
+            }
+            Order::Free(chunks) => {
+                drop(chunks);
+                continue;
+            }
         };
+        // Nothing is taken for a client that has left before its command could begin to wait.
+        if task.command.spec.flags.has(Flags::BLOCKING) && executor.node.clients.get(task.client.id).is_none()
+        {
+            continue;
+        }
         let connection = task.connection;
         let mut reply = Vec::new();
-        let Performed { outcome, mut exec, queued } = match perform(&mut executor, task, &mut reply) {
+        let is_patient = task.room_until.is_none_or(|until| Instant::now() < until);
+        let is_together = matches!(task.work, Work::Together { .. });
+        executor.begin_long(is_patient && !is_together, matches!(task.work, Work::Keys { .. }));
+        let performed = perform(&mut executor, task, &mut reply);
+        let mut long = executor.end_long();
+        let Performed { outcome, mut exec, queued } = match performed {
             Ok(performed) => performed,
+            Err(task) if task.why() == Some(Why::Room) => {
+                let asked = long.asked;
+                drop(long);
+                wait_for_room(&mut executor, queue, task, asked);
+                continue;
+            }
             Err(task) => {
                 put_off(&executor, queue, Order::Task(task));
                 continue;
@@ -169,6 +232,7 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>, queue
                 Ok(position) => Some(position),
                 Err(error) => {
                     reply.clear();
+                    long.chunks.clear();
                     let error = Error::Engine(error);
                     match &mut exec {
                         Some(exec) => exec.refuse(&error),
@@ -182,12 +246,19 @@ fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>, queue
         };
         executor.node.deliver();
         let parked = match (&outcome, queued) {
-            (Outcome::Park(park), Some(queued)) => Some((queued, Park::clone(park))),
+            (Outcome::Park(park), Some(queued)) => Some(Box::new((queued, Park::clone(park)))),
             _ => None,
         };
         mailboxes.send(
             connection.thread,
-            Message::Completed { connection, reply, wrote, exec: exec.map(|exec| (exec, outcome)), parked },
+            Message::Completed {
+                connection,
+                reply,
+                long: Box::new(long),
+                wrote,
+                exec: exec.map(|exec| (exec, outcome)),
+                parked,
+            },
         );
     }
 }
@@ -203,6 +274,20 @@ fn put_off(executor: &Executor, queue: &Weak<Sender<Order>>, order: Order) {
     executor.node.locks.park(&executor.wanted, Box::new(again));
 }
 
+/// There is no room for its reply: it is run again when others are sent. It may need more than it had when it was stopped, so that it waits
+/// for more.
+fn wait_for_room(executor: &mut Executor, queue: &Weak<Sender<Order>>, mut task: Box<Task>, asked: usize) {
+    let until = *task.room_until.get_or_insert_with(|| Instant::now() + LONGEST_WAIT_FOR_ROOM);
+    let queue = Weak::clone(queue);
+    let go_on = move || {
+        if let Some(queue) = queue.upgrade() {
+            send(&queue, Order::Task(task));
+        }
+    };
+    let budget = executor.reply_budget();
+    executor.node.reply_memory.wait(asked.saturating_mul(2), budget, until, Box::new(go_on));
+}
+
 /// What became of a task.
 struct Performed {
     outcome: Outcome,
@@ -214,7 +299,7 @@ struct Performed {
 
 /// Runs a task; gives it back where it has to be run later.
 fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<Performed, Box<Task>> {
-    let Task { connection, client, caller, command, words, work } = task;
+    let Task { connection, client, caller, command, words, work, reserved, room_until } = task;
     let named = if let Work::Keys { named, .. } = &work { *named } else { 1 };
     let begun = Instant::now();
     let now_ms = executor.node.clock.now_ms();
@@ -225,20 +310,37 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
             }
             let (db, located) = (caller.db, Located::default());
             let call = Call { command, named, words: words.view(), db, located };
+            if let Some(refusal) = executor.refuse_late(&caller, &call) {
+                reply.extend_from_slice(&refusal);
+                return Ok(Performed {
+                    outcome: Outcome::Replied { wrote: false },
+                    exec: None,
+                    queued: None,
+                });
+            }
             let (calls, begun) = (std::iter::once(call), watching.clone());
             let unit = Unit {
                 caller,
                 calls,
                 atomic: Atomic::Yes,
                 watching: begun,
-                woken: false,
+                waits: Waits::No,
                 now_ms,
                 limits: &limits,
             };
             let outcome = executor.run(&unit, On::Worker(why), reply);
             if let Outcome::Move(why) = outcome {
                 let work = Work::Keys { named, limits, why, load: OwnedArgs::default(), watching };
-                return Err(Box::new(Task { connection, client, caller, command, words, work }));
+                return Err(Box::new(Task {
+                    connection,
+                    client,
+                    caller,
+                    command,
+                    words,
+                    work,
+                    reserved,
+                    room_until,
+                }));
             }
             (outcome, None)
         }
@@ -255,7 +357,7 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
                     calls,
                     atomic: Atomic::Yes,
                     watching: checked,
-                    woken: false,
+                    waits: Waits::No,
                     now_ms,
                     limits: &limits,
                 };
@@ -263,7 +365,16 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
             };
             if let Outcome::Move(why) = outcome {
                 let work = Work::Exec { exec, limits, why, watching };
-                return Err(Box::new(Task { connection, client, caller, command, words, work }));
+                return Err(Box::new(Task {
+                    connection,
+                    client,
+                    caller,
+                    command,
+                    words,
+                    work,
+                    reserved,
+                    room_until,
+                }));
             }
             exec.replies = replies;
             exec.steps.clone_from(&executor.steps);
@@ -271,7 +382,7 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
         }
         Work::Job(job) | Work::Network(job) => {
             match job(&executor.node) {
-                Ok(answer) => answer.write(caller.protocol, &[], reply),
+                Ok(answer) => answer.write(caller.protocol, &Arena::new(), reply),
                 Err(stop) => {
                     if let Some(counters) = executor.counters.command(command.id) {
                         counters.failed.add(1);
@@ -283,10 +394,17 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
         }
     };
     let nanos = begun.elapsed().as_nanos() as u64;
-    let reply_len = reply.len();
+    let reply_len = reply.len() + executor.long_len();
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos, reply_len };
     stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
     let is_parked = matches!(outcome, Outcome::Park(_));
-    let queued = is_parked.then_some(Queued { command, named, words, db: caller.db, refused: None });
+    let queued = is_parked.then_some(Queued {
+        command,
+        named,
+        words,
+        located: Located::default(),
+        db: caller.db,
+        refused: None,
+    });
     Ok(Performed { outcome, exec, queued })
 }

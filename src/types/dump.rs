@@ -56,7 +56,7 @@ pub fn room(env: &Env<'_>, len: usize) -> Result<()> {
 pub fn check<'p>(env: &Env<'_>, payload: &'p [u8]) -> Result<Checked<'p>> {
     env.move_if_heavy(payload.len(), IO_THREAD_MAX_PAYLOAD)?;
     let (content, version) =
-        rdb::open(payload).ok_or(Error::reply("ERR DUMP payload version or checksum are wrong"))?;
+        rdb::open(payload).ok_or_else(|| Error::reply("ERR DUMP payload version or checksum are wrong"))?;
     let payload = Payload::of(content, version, env.limits.max_string_len)?;
     let by = DUMPS.iter().find(|by| by.shape == payload.shape).ok_or(Bad)?;
     let elements = (by.check)(env, &payload)?;

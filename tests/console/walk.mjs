@@ -118,6 +118,20 @@ try {
   await go("big");
   await has("#big", "big:hash");
   await pictures("big");
+
+  // Hot keys: nobody watches, somebody does, and stops.
+  await go("hot");
+  await has("#hot-state", "Nobody has watched yet");
+  assert.equal(await browser.value("document.querySelector('#hot-end').disabled"), true);
+  await browser.click("#hot-begin");
+  await has("#hot-state", "Watching");
+  // The other client reads it all the time.
+  await has("#hot", "user");
+  assert.match(await text("#hot"), /By time[^]*µs[^]*%[^]*By bytes of the network[^]*%/);
+  await browser.click("#hot-end");
+  await has("#hot-state", "Watched for");
+  assert.equal(await browser.value("document.querySelector('#hot-begin').disabled"), false);
+  await pictures("hot");
   await go("slots");
   await has("#slots", "cluster support disabled");
 

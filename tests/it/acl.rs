@@ -5,6 +5,8 @@ mod files;
 mod threads;
 
 use crate::check::{check, check_with, check2_with, check3, tarn_only, tarn_only_with, tarn_only3};
+use crate::harness::{ENGINES, Options, Server, eventually};
+use crate::value::Value;
 
 const NEW: &str = r#"["flags" ["off"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "databases" "alldbs" "selectors" []]"#;
 
@@ -371,9 +373,53 @@ fn listeners_that_may_not_listen_any_more_are_closed() {
 
 #[test]
 fn who_waits_is_judged_again_when_served() {
-    tarn_only_with(
-        &[],
-        r#"ACL SETUSER w on nopass +@all ~* | @w AUTH w x | @w CLIENT ID | @w !raw "BLPOP l 0\r\n" | ACL SETUSER w -blpop | RPUSH l x | @w !recv | LRANGE l 0 -1"#,
-        r#"+OK | +OK | ... | none | +OK | :1 | -NOPERM User w has no permissions to run the 'blpop' command | ["x"]"#,
-    );
+    for program in ENGINES {
+        let server = Server::start(Options::new(program));
+        let (mut admin, mut waits) = (server.conn(), server.conn());
+        assert_eq!(admin.call(&["ACL", "SETUSER", "w", "on", "nopass", "+@all", "~*"]), Value::ok());
+        assert_eq!(waits.call(&["AUTH", "w", "x"]), Value::ok());
+        waits.send(&["BLPOP", "l", "0"]);
+        eventually("it waits", || {
+            let clients = admin.call(&["INFO", "clients"]);
+            String::from_utf8_lossy(clients.bytes().unwrap()).contains("blocked_clients:1\r\n")
+        });
+        assert_eq!(admin.call(&["ACL", "SETUSER", "w", "-blpop"]), Value::ok());
+        assert_eq!(admin.call(&["RPUSH", "l", "x"]), Value::Int(1));
+        let refusal = "-NOPERM User w has no permissions to run the 'blpop' command";
+        assert_eq!(waits.recv().to_string(), refusal);
+        assert_eq!(admin.call(&["LRANGE", "l", "0", "-1"]).to_string(), "[\"x\"]");
+    }
+}
+
+/// A command that waits for a key which a function has is judged again when it runs.
+#[test]
+fn who_waits_for_a_lock_is_judged_again() {
+    // Longer than a run lasts on an I/O thread: whoever runs for so long is on a worker and stays there.
+    const ON_WORKER_MS: i64 = 200;
+    let library = "#!lua name=forever\nredis.register_function('forever', function() while true do end end)";
+    for program in ENGINES {
+        let server = Server::start(Options::new(program));
+        let (mut admin, mut waits, mut runs) = (server.conn3(), server.conn(), server.conn());
+        assert_eq!(admin.call(&["ACL", "SETUSER", "w", "on", "nopass", "+@all", "~*"]), Value::ok());
+        assert_eq!(admin.call(&["FUNCTION", "LOAD", library]), Value::bulk("forever"));
+        assert_eq!(waits.call(&["AUTH", "w", "x"]), Value::ok());
+        runs.send(&["FCALL", "forever", "1", "k"]);
+        eventually("the function runs", || {
+            let stats = admin.call(&["FUNCTION", "STATS"]).to_string();
+            let ms =
+                stats.split_once("\"duration_ms\" :").and_then(|(_, rest)| rest.split(['}', ' ']).next());
+            ms.is_some_and(|ms| ms.parse::<i64>().unwrap() > ON_WORKER_MS)
+        });
+        waits.send(&["SET", "k", "v"]);
+        eventually("the command was let pass", || {
+            let clients = admin.call(&["CLIENT", "LIST"]);
+            String::from_utf8_lossy(clients.bytes().unwrap()).contains("cmd=set ")
+        });
+        assert_eq!(admin.call(&["ACL", "SETUSER", "w", "-set"]), Value::ok());
+        assert_eq!(admin.call(&["FUNCTION", "KILL"]), Value::ok());
+        assert!(runs.recv().is_error());
+        let refusal = "-NOPERM User w has no permissions to run the 'set' command";
+        assert_eq!(waits.recv().to_string(), refusal);
+        assert_eq!(admin.call(&["EXISTS", "k"]), Value::Int(0));
+    }
 }

@@ -164,6 +164,30 @@ fn whoever_waits_is_served() {
     );
 }
 
+/// Since Redis 7.2 who waited runs anew: a key of another type does not end a wait, but it stands before those behind it.
+#[test]
+fn a_key_of_another_type_stands_before_those_behind_it() {
+    for (wait, push) in [
+        ("BRPOP m l 0", "RPUSH l a"),
+        ("BLMPOP 0 2 m l LEFT", "RPUSH l a"),
+        ("BZPOPMIN m l 0", "ZADD l 1 a"),
+        ("BZMPOP 0 2 m l MAX", "ZADD l 1 a"),
+    ] {
+        tarn_only(
+            &format!("@b {wait} | SET m v | {push} | @b !recv | EXISTS l"),
+            &format!("none | +OK | :1 | {WRONG} | :1"),
+        );
+    }
+    tarn_only(
+        "@b XREAD BLOCK 0 STREAMS m x 0 0 | SET m v | XADD x 1-1 f v | @b !recv",
+        &format!("none | +OK | \"1-1\" | {WRONG}"),
+    );
+    check(
+        "@b BRPOP l m 0 | SET m v | RPUSH l a | @b !recv | EXISTS l",
+        "none | +OK | :1 | [\"l\" \"a\"] | :0",
+    );
+}
+
 /// Until so many clients wait.
 fn wait_for_blocked(conn: &mut Conn, count: usize) {
     eventually("clients wait", || {
@@ -204,6 +228,32 @@ fn who_has_waited_longest_is_served_first() {
         conn.call(&["LPUSH", "k", "d"]);
         assert_eq!(waiting[0].recv(), Value::Array(vec![bulk("k"), bulk("d")]));
         assert_eq!(conn.call(&["EXISTS", "k"]), Value::Int(0));
+    }
+}
+
+/// Who is served later, by a worker, has something for the next one as well.
+#[test]
+fn what_a_worker_moves_wakes_others() {
+    for engine in ENGINES {
+        let server = Server::start(Options::new(engine));
+        let (mut conn, mut runner, mut listener) = (server.conn(), server.conn(), server.conn());
+        let mut waiting = [server.conn(), server.conn()];
+        waiting[0].send(&["BLMOVE", "l", "m", "LEFT", "RIGHT", "0"]);
+        wait_for_blocked(&mut conn, 1);
+        waiting[1].send(&["BLPOP", "m", "0"]);
+        wait_for_blocked(&mut conn, 2);
+        // Somebody has the lock of the second key for long.
+        let script = "while redis.call('pubsub', 'numsub', 'go')[2] == 0 do end";
+        runner.send(&["EVAL", script, "1", "m"]);
+        eventually("the script runs", || {
+            let stats = conn.call(&["FUNCTION", "STATS"]);
+            !stats.items().expect("pairs")[1].is_nil()
+        });
+        assert_eq!(conn.call(&["RPUSH", "l", "a"]), Value::Int(1));
+        listener.send(&["SUBSCRIBE", "go"]);
+        assert_eq!(runner.recv(), Value::NilBulk);
+        assert_eq!(waiting[0].recv(), bulk("a"), "{}", engine.name());
+        assert_eq!(waiting[1].recv(), Value::Array(vec![bulk("m"), bulk("a")]), "{}", engine.name());
     }
 }
 
@@ -249,12 +299,21 @@ fn a_wait_can_be_ended_from_outside() {
     }
 }
 
+/// A number of INFO.
+fn count_of(conn: &mut Conn, name: &str) -> u64 {
+    let report = conn.call(&["INFO", "stats"]);
+    let report = String::from_utf8_lossy(report.bytes().unwrap_or_default()).into_owned();
+    let line = report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("{name} is missing in {report}")).trim().parse().unwrap()
+}
+
 /// Whoever leaves at whatever moment takes nothing with it.
 #[test]
 fn nothing_is_taken_for_who_has_left() {
     for engine in ENGINES {
         let server = Server::start(Options::new(engine).with("io-threads", "2"));
         let mut conn = server.conn();
+        let came = count_of(&mut conn, "total_connections_received");
         for n in 0..300 {
             let mut waiter = server.conn();
             waiter.send(&["BLMOVE", "k", "taken", "LEFT", "LEFT", "0"]);
@@ -266,6 +325,8 @@ fn nothing_is_taken_for_who_has_left() {
                 conn.call_all(&[vec!["MULTI"], vec!["RPUSH", "k", "a"], vec!["DEL", "k"], vec!["EXEC"]]);
             }
         }
+        // What is sent before it is closed is run, so all of them must have been let in before there is something to take.
+        eventually("all have come", || count_of(&mut conn, "total_connections_received") == came + 300);
         eventually("nobody waits", || {
             let info = conn.call(&["INFO", "clients"]);
             let text = String::from_utf8_lossy(info.bytes().unwrap_or_default()).into_owned();

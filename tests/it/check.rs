@@ -3,7 +3,7 @@
 //! `check("SET k v | GET k", "+OK | \"v\"")` plays the commands, one after the other, to an empty server over every
 //! engine and both protocols and compares what comes back. Arguments are quoted as in redis-cli; `"x"*4096` repeats.
 //! Expectations are described in [`crate::pattern`]. A command may be preceded by `@name`, to run on a further connection of
-//! that name. Instead of a command there may be
+//! that name. A blocking command whose reply is `none` waits when the next step begins. Instead of a command there may be
 //!
 //! * `!raw "bytes"`: send these bytes as they are;
 //! * `!recv`: read one more reply;
@@ -34,6 +34,12 @@ pub fn check(line: &str, expected: &str) {
 /// As [`check`], of names that are too long for engine tikv.
 #[track_caller]
 pub fn check_long(line: &str, expected: &str) {
+    check_local(line, expected);
+}
+
+/// As [`check`], of what engine tikv answers otherwise, on purpose: see docs/differences.md.
+#[track_caller]
+pub fn check_local(line: &str, expected: &str) {
     let is_local = |program: &Program| program.name() != "tarn --engine tikv";
     let programs: Vec<Program> = match against_redis() {
         true => vec![Program::Redis],
@@ -220,6 +226,26 @@ impl Step {
         }
     }
 
+    /// Whether it is a command that may have to wait.
+    fn waits(&self) -> bool {
+        let Action::Command(args) = &self.action else { return false };
+        let name = args[0].to_ascii_uppercase();
+        matches!(
+            &*name,
+            b"BLPOP"
+                | b"BRPOP"
+                | b"BLMOVE"
+                | b"BLMOVEM"
+                | b"BRPOPLPUSH"
+                | b"BLMPOP"
+                | b"BZPOPMIN"
+                | b"BZPOPMAX"
+                | b"BZMPOP"
+                | b"XREAD"
+                | b"XREADGROUP"
+        )
+    }
+
     fn open_expectation(&self) -> Pattern {
         match &self.action {
             Action::MoveTime(_) => Pattern::NoReply,
@@ -240,10 +266,13 @@ fn play(shared: &mut Shared, steps: &[Step], patterns: &[Pattern], resp3: bool) 
             info.bytes().is_some_and(|text| memchr::memmem::find(text, b"connected_clients:1\r\n").is_some())
         });
     }
-    drop(control);
+    // It would be listed as long as the server has not noticed that it is gone.
+    control.call(&["QUIT"]);
+    assert!(control.closes(), "QUIT closes the connection");
     let mut conns: BTreeMap<&str, Conn> = BTreeMap::new();
     let mut replies = Vec::new();
     for (step, pattern) in steps.iter().zip(patterns) {
+        let waits = step.waits() && matches!(pattern, Pattern::NoReply);
         let conn = conns.entry(&step.on).or_insert_with(|| open(shared));
         let sent = match &step.action {
             Action::Command(args) => conn.try_send_raw(&crate::conn::encode(args)),
@@ -256,7 +285,12 @@ fn play(shared: &mut Shared, steps: &[Step], patterns: &[Pattern], resp3: bool) 
             }
         };
         replies.push(match (sent, pattern) {
-            (_, Pattern::NoReply) => Got::NotRead,
+            (_, Pattern::NoReply) => {
+                if waits {
+                    wait_until_blocked(shared, &conn.address());
+                }
+                Got::NotRead
+            }
             (Err(_), _) => Got::Failed(RecvError::Closed),
             (Ok(()), _) => match conn.try_recv() {
                 Ok(reply) => {
@@ -268,6 +302,22 @@ fn play(shared: &mut Shared, steps: &[Step], patterns: &[Pattern], resp3: bool) 
         });
     }
     replies
+}
+
+/// What another connection sends next must not come before a blocking command that was sent first.
+fn wait_until_blocked(shared: &Shared, address: &str) {
+    let mut control = shared.server.conn();
+    eventually("the client of a blocking command waits", || {
+        let clients = control.call(&["CLIENT", "LIST"]);
+        let Some(clients) = clients.bytes() else { return wants_password(&clients) };
+        let clients = String::from_utf8_lossy(clients);
+        let line = clients.lines().find(|line| line.contains(&format!(" addr={address} ")));
+        let flags =
+            line.and_then(|line| line.split_once(" flags=")).and_then(|(_, rest)| rest.split(' ').next());
+        flags.is_some_and(|flags| flags.contains('b'))
+    });
+    control.call(&["QUIT"]);
+    assert!(control.closes(), "QUIT closes the connection");
 }
 
 /// A server that wants a password refuses FLUSHALL, and is a fresh one.

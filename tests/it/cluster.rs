@@ -77,7 +77,7 @@ fn one_node_owns_every_slot() {
     tarn_only_with(
         CLUSTER,
         "CLUSTER FLUSHSLOTS | CLUSTER ADDSLOTS 1 | CLUSTER RESET | SET a 1 | MOVE a 1 | COPY a {a}b DB 1 | COPY a {a}b",
-        "-ERR This node owns every slot, its cluster cannot be changed | -ERR This node owns every slot, its cluster cannot be changed | -ERR This node owns every slot, its cluster cannot be changed | +OK | -ERR MOVE is not allowed in cluster mode | -ERR Copying to another database is not allowed in cluster mode | :1",
+        "-ERR This node serves every slot, its cluster cannot be changed | -ERR This node serves every slot, its cluster cannot be changed | -ERR This node serves every slot, its cluster cannot be changed | +OK | -ERR MOVE is not allowed in cluster mode | -ERR Copying to another database is not allowed in cluster mode | :1",
     );
     check_with(
         CLUSTER,
@@ -128,7 +128,7 @@ fn keys_of_slots() {
     ] {
         tarn_only(line, off);
     }
-    let refused = "-ERR This node owns every slot, its cluster cannot be changed";
+    let refused = "-ERR This node serves every slot, its cluster cannot be changed";
     tarn_only_with(
         CLUSTER,
         "CLUSTER CANCELSLOTMIGRATIONS | CLUSTER GETSLOTMIGRATIONS | CLUSTER MIGRATESLOTS SLOTSRANGE 0 1 NODE x | CLUSTER MIGRATION STATUS ALL | CLUSTER SYNCSLOTS x",

@@ -64,6 +64,15 @@ impl Conn {
         Conn::from_stream(TcpStream::connect(("127.0.0.1", port))?)
     }
 
+    /// The same for who waits longer for a reply.
+    pub fn connect_patient(port: u16, patience: Duration) -> io::Result<Conn> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        let same = stream.try_clone()?;
+        let conn = Conn::from_stream(stream)?;
+        same.set_read_timeout(Some(patience))?;
+        Ok(conn)
+    }
+
     pub fn from_stream(stream: TcpStream) -> io::Result<Conn> {
         prepare(&stream)?;
         Ok(Conn::over(Stream::Tcp(stream)))
@@ -79,6 +88,16 @@ impl Conn {
             session.complete_io(&mut stream)?;
         }
         Ok(Conn::over(Stream::Tls(Box::new(StreamOwned::new(session, stream)))))
+    }
+
+    /// This side's address, as the server lists it.
+    pub fn address(&self) -> String {
+        let address = match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr(),
+            Stream::Tls(stream) => stream.sock.local_addr(),
+            Stream::Unix(_) => panic!("a unix socket has no address"),
+        };
+        address.unwrap().to_string()
     }
 
     /// What TLS knows of this connection.

@@ -80,71 +80,76 @@ fn info(conn: &mut Conn, field: &str) -> String {
 fn a_full_file_system_passes_by_deletes_alone() {
     let mib = std::env::var("TARN_FULL_MIB").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_MIB);
     for appendfsync in ["everysec", "always"] {
-        let options = Options::new(Program::Rocksdb).with("appendfsync", appendfsync);
-        let Some(mut server) = Server::start_on_small_disk(options, mib) else { return };
-        let mut conn = server.conn();
-        let mut written = Written::default();
-        let tried = AtomicUsize::new(0);
-        let ends = AtomicBool::new(false);
-        let mut seen = std::thread::scope(|scope| {
-            let mut reader = server.conn();
-            let (tried, ends) = (&tried, &ends);
-            let reading = scope.spawn(move || {
-                let mut seen = Vec::new();
-                let mut rng = Rng::new(1);
-                while !ends.load(Ordering::Relaxed) {
-                    // What is being written now.
-                    let number = tried.load(Ordering::Acquire) + rng.below(PIPELINE);
-                    if !reader.call(&["GET", &key(number)]).is_nil() {
-                        seen.push(number);
-                    }
-                }
-                seen
-            });
-            let stop = StopOnDrop(ends);
-            written.fill(&mut conn, tried);
-            drop(stop);
-            reading.join().unwrap()
-        });
-        seen.retain(|number| !written.0[*number]);
-        assert!(seen.is_empty(), "{appendfsync}: refused, and seen: {seen:?}");
-        let taken = written.0.iter().filter(|taken| **taken).count();
-        println!("{appendfsync}: {mib} MiB took {taken} rows of 1000 bytes");
-        assert!(taken * 1000 > mib << 18, "{appendfsync}: a quarter is not to the brim: {taken}");
-        assert_eq!(info(&mut conn, "disk_full"), "1");
-        assert!(info(&mut conn, "write_error").contains("full"));
-        written.check(&mut conn, |_| false);
-
-        // A restart on the full disk changes nothing, but for the little that it frees.
-        server.kill();
-        server.restart();
-        let mut conn = server.conn();
-        written.check(&mut conn, |_| false);
-        written.fill(&mut conn, &tried);
-        assert_eq!(info(&mut conn, "disk_full"), "1");
-
-        let is_kept = |number: usize| number.is_multiple_of(10);
-        for number in (0..written.0.len()).filter(|number| !is_kept(*number)) {
-            let word = if number % 2 == 0 { "DEL" } else { "UNLINK" };
-            let reply = conn.call(&[word, &key(number)]);
-            assert_eq!(reply, Value::Int(i64::from(written.0[number])), "{number}");
-        }
-        eventually("writes come back", || conn.call(&["SET", "again", "1"]) == Value::ok());
-        eventually("and stay", || info(&mut conn, "disk_full") == "0");
-        written.check(&mut conn, |number| !is_kept(number));
-        for line in ["the disk is full: writes are refused", "there is room on the disk again: writes go on"]
-        {
-            eventually(line, || server.log().contains(line));
-        }
-        server.kill();
-        server.restart();
-        written.check(&mut server.conn(), |number| !is_kept(number));
-
-        // To the brim once more: FLUSHALL is enough.
-        let mut conn = server.conn();
-        let mut more = Written(vec![false; written.0.len()]);
-        more.fill(&mut conn, &tried);
-        assert_eq!(conn.call(&["FLUSHALL"]), Value::ok());
-        eventually("writes come back", || conn.call(&["SET", "again", "2"]) == Value::ok());
+        fill_and_free(appendfsync, mib);
     }
+}
+
+/// How many rows it took; none where no file system can be mounted.
+pub fn fill_and_free(appendfsync: &str, mib: usize) -> Option<usize> {
+    let options = Options::new(Program::Rocksdb).with("appendfsync", appendfsync);
+    let mut server = Server::start_on_small_disk(options, mib)?;
+    let mut conn = server.conn();
+    let mut written = Written::default();
+    let tried = AtomicUsize::new(0);
+    let ends = AtomicBool::new(false);
+    let mut seen = std::thread::scope(|scope| {
+        let mut reader = server.conn();
+        let (tried, ends) = (&tried, &ends);
+        let reading = scope.spawn(move || {
+            let mut seen = Vec::new();
+            let mut rng = Rng::new(1);
+            while !ends.load(Ordering::Relaxed) {
+                // What is being written now.
+                let number = tried.load(Ordering::Acquire) + rng.below(PIPELINE);
+                if !reader.call(&["GET", &key(number)]).is_nil() {
+                    seen.push(number);
+                }
+            }
+            seen
+        });
+        let stop = StopOnDrop(ends);
+        written.fill(&mut conn, tried);
+        drop(stop);
+        reading.join().unwrap()
+    });
+    seen.retain(|number| !written.0[*number]);
+    assert!(seen.is_empty(), "{appendfsync}: refused, and seen: {seen:?}");
+    let taken = written.0.iter().filter(|taken| **taken).count();
+    println!("{appendfsync}: {mib} MiB took {taken} rows of 1000 bytes");
+    assert!(taken * 1000 > mib << 18, "{appendfsync}: a quarter is not to the brim: {taken}");
+    assert_eq!(info(&mut conn, "disk_full"), "1");
+    assert!(info(&mut conn, "write_error").contains("full"));
+    written.check(&mut conn, |_| false);
+
+    // A restart on the full disk changes nothing, but for the little that it frees.
+    server.kill();
+    server.restart();
+    let mut conn = server.conn();
+    written.check(&mut conn, |_| false);
+    written.fill(&mut conn, &tried);
+    assert_eq!(info(&mut conn, "disk_full"), "1");
+
+    let is_kept = |number: usize| number.is_multiple_of(10);
+    for number in (0..written.0.len()).filter(|number| !is_kept(*number)) {
+        let word = if number % 2 == 0 { "DEL" } else { "UNLINK" };
+        let reply = conn.call(&[word, &key(number)]);
+        assert_eq!(reply, Value::Int(i64::from(written.0[number])), "{number}");
+    }
+    eventually("writes come back", || conn.call(&["SET", "again", "1"]) == Value::ok());
+    eventually("and stay", || info(&mut conn, "disk_full") == "0");
+    written.check(&mut conn, |number| !is_kept(number));
+    for line in ["the disk is full: writes are refused", "there is room on the disk again: writes go on"] {
+        eventually(line, || server.log().contains(line));
+    }
+    server.kill();
+    server.restart();
+    written.check(&mut server.conn(), |number| !is_kept(number));
+
+    // To the brim once more: FLUSHALL is enough.
+    let mut conn = server.conn();
+    let mut more = Written(vec![false; written.0.len()]);
+    more.fill(&mut conn, &tried);
+    assert_eq!(conn.call(&["FLUSHALL"]), Value::ok());
+    eventually("writes come back", || conn.call(&["SET", "again", "2"]) == Value::ok());
+    Some(taken)
 }

@@ -40,10 +40,10 @@ pub enum Program {
 /// Every read that may not wait is refused, as if its row were far away, and one commit of a hundred meets a conflict.
 const DISTRIBUTED: &str = "conflict=10000 not-resident=1000000 seed=7";
 
-/// What a test of Tarn runs on; with the feature `tikv-wire` on a cluster as well.
-#[cfg(not(feature = "tikv-wire"))]
+/// What a test of Tarn runs on; where it is built with engine tikv on a cluster as well.
+#[cfg(not(feature = "tikv"))]
 pub const ENGINES: [Program; 2] = [Program::Rocksdb, Program::Memory];
-#[cfg(feature = "tikv-wire")]
+#[cfg(feature = "tikv")]
 pub const ENGINES: [Program; 3] = [Program::Rocksdb, Program::Memory, Program::Tikv];
 
 impl Program {
@@ -67,6 +67,7 @@ pub struct Options {
     /// Tests that do not care for TLS use it all the same.
     speaks_tls: bool,
     open_files: Option<u64>,
+    clock_step_ms: i64,
 }
 
 impl Options {
@@ -77,7 +78,15 @@ impl Options {
             static FILES: OnceLock<Arc<Files>> = OnceLock::new();
             Arc::clone(FILES.get_or_init(|| Arc::new(Files::new())))
         });
-        Options { program, config: None, args: Vec::new(), tls, speaks_tls, open_files: None }
+        Options {
+            program,
+            config: None,
+            args: Vec::new(),
+            tls,
+            speaks_tls,
+            open_files: None,
+            clock_step_ms: 0,
+        }
     }
 
     /// With so many file descriptors, and no right to have more.
@@ -251,6 +260,11 @@ impl Server {
         self.launch();
     }
 
+    /// The machine's clock is off by so much, for the next start.
+    pub fn step_clock(&mut self, ms: i64) {
+        self.options.clock_step_ms = ms;
+    }
+
     pub fn log(&self) -> String {
         let bytes = fs::read(self.log_path()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -383,6 +397,9 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
         _ => Command::new(program("TARN_SERVER", env!("CARGO_BIN_EXE_tarn"))),
     };
     command.args(&options.config);
+    if options.clock_step_ms != 0 {
+        command.env("TARN_TEST_CLOCK_STEP_MS", options.clock_step_ms.to_string());
+    }
     let mut arg = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
     };
@@ -403,6 +420,8 @@ pub fn command(options: &Options, port: u16, dir: &Path, log: File) -> Command {
                     arg(name, &value);
                 }
             }
+            // The default, 10000 above the port, may be the port of another test.
+            arg("cluster-port", &free_port().to_string());
         }
         Program::Redis => arg("save", ""),
     }

@@ -1,6 +1,7 @@
 //! Hashes: HSET to HSCAN.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use crate::check::{check, check_long, check_with, check3, tarn_only};
 use crate::conn::Conn;
@@ -379,7 +380,8 @@ fn big_hashes_are_read_renamed_and_picked_from_whole() {
     const FIELDS: usize = 40_000;
     for engine in ENGINES {
         let server = Server::start(Options::new(engine));
-        let mut conn = server.conn();
+        // What is copied is written in many commits, each of which waits for a cluster.
+        let mut conn = Conn::connect_patient(server.port(), Duration::from_secs(60)).unwrap();
         load(&mut conn, "big", FIELDS);
         let all = pairs(&conn.call(&["HGETALL", "big"]));
         assert_eq!(all.len(), FIELDS);

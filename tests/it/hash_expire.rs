@@ -28,6 +28,16 @@ fn arity() {
     ] {
         check(line, &format!("-ERR wrong number of arguments for '{name}' command"));
     }
+    // What follows a time is counted once the time is known to be one.
+    for line in ["HGETEX h PX 1 x", "HGETEX h EX 1 FIELDS", "HGETEX h PXAT 1 PERSIST"] {
+        check(line, "-ERR wrong number of arguments for 'hgetex' command");
+    }
+    check("HGETEX h PX x y", "-ERR value is not an integer or out of range");
+    check("SET s x | HGETEX s PX 1 x", &format!("+OK | {WRONG}"));
+    check("HGETEX h PX 1 x y", NO_FIELDS);
+    check("HGETEX h PX 1 FIELDS y", "-ERR Number of fields must be a positive integer");
+    check("HGETEX h PX 1 FIELDS 1", MISMATCH);
+    check("HGETEX h PERSIST FIELDS 1", MISMATCH);
 }
 
 #[test]
@@ -148,7 +158,6 @@ fn get_and_expire() {
     check("HGETEX h EX x FIELDS 1 a", "-ERR value is not an integer or out of range");
     check("HGETEX h EX 70368744177664 FIELDS 1 a", "-ERR invalid expire time in 'hgetex' command");
     check("HGETEX h EX 10 PX 10 FIELDS 1 a", NO_FIELDS);
-    check("HGETEX h EX 10 FIELDS", "-ERR Number of fields must be a positive integer");
 }
 
 #[test]

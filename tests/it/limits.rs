@@ -157,17 +157,17 @@ fn clients_that_hold_too_much_together_are_closed_the_largest_first() {
 
 #[test]
 fn long_commands_that_do_not_fit_together_are_refused_before_their_bytes_are_kept() {
-    // A tenth of it is for clients, a quarter for one command alone.
+    // A tenth of it is for clients, a little more for one command alone.
     let server = server(&[("maxmemory", "100mb")]);
     let oom = || Value::Error(b"OOM command not allowed when used memory > 'maxmemory'.".to_vec());
     let set = |bytes: usize| encode(&["SET", "k", &"x".repeat(bytes)]);
     const MIB: usize = 1 << 20;
     let mut alone = server.conn();
-    alone.send_raw(&set(24 * MIB));
+    alone.send_raw(&set(11 * MIB));
     assert_eq!(alone.recv(), Value::ok());
-    alone.send_raw(&set(26 * MIB));
+    alone.send_raw(&set(13 * MIB));
     assert_eq!(alone.recv(), oom());
-    assert_eq!(alone.call(&["STRLEN", "k"]), Value::Int(24 * MIB as i64), "nothing has changed");
+    assert_eq!(alone.call(&["STRLEN", "k"]), Value::Int(11 * MIB as i64), "nothing has changed");
     // Two that have begun, and no room for a third.
     let mut begun = [server.conn(), server.conn()];
     for conn in &mut begun {
@@ -204,7 +204,7 @@ fn many_short_words_count_together() {
     let mut command = vec!["DEL"];
     command.extend(words.iter().map(String::as_str));
     let bytes = encode(&command);
-    assert!(bytes.len() > 11 << 20, "more than a quarter of the budget");
+    assert!(bytes.len() > 11 << 20, "more than an eighth of the budget");
     conn.send_raw(&bytes);
     let reply = conn.recv();
     assert!(matches!(&reply, Value::Error(text) if text.starts_with(b"OOM ")), "{reply}");

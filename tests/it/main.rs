@@ -49,9 +49,14 @@ mod increx;
 mod keys;
 mod lcs;
 mod limits;
+#[cfg(feature = "tikv")]
+mod links;
 mod list;
 mod loading;
+mod memory;
 mod migrate;
+#[cfg(feature = "tikv")]
+mod nodes;
 mod notify;
 mod offline;
 mod panics;

@@ -175,6 +175,29 @@ fn keys_that_nobody_declared_are_as_atomic() {
     }
 }
 
+/// A script that writes reads no key as it was before the script had its lock, on an engine that reads a snapshot either.
+#[test]
+fn keys_that_nobody_declared_are_read_as_they_are() {
+    // It waits for a subscriber before it asks for its first key.
+    const SCRIPT: &str = "while redis.call('pubsub', 'numsub', 'go')[2] == 0 do end \
+        local seen = redis.call('get', 'a') redis.call('set', 'b', 'written') return seen";
+    for program in ENGINES {
+        let server = Server::start(Options::new(program));
+        let (mut conn, mut runner, mut listener) = (server.conn(), server.conn(), server.conn());
+        runner.send(&["EVAL", SCRIPT, "0"]);
+        eventually("the script runs", || {
+            let stats = conn.call(&["FUNCTION", "STATS"]);
+            !stats.items().expect("pairs")[1].is_nil()
+        });
+        // What is answered now comes before what the script writes, so that it has to see it.
+        assert_eq!(conn.call(&["SET", "a", "1"]), Value::ok());
+        assert_eq!(conn.call(&["GET", "b"]), Value::NilBulk);
+        listener.send(&["SUBSCRIBE", "go"]);
+        assert_eq!(runner.recv(), Value::bulk("1"), "{}", program.name());
+        assert_eq!(conn.call(&["GET", "b"]), Value::bulk("written"));
+    }
+}
+
 /// A script that never ends costs one worker, and those who want its keys an answer.
 #[test]
 fn a_script_that_never_ends_can_be_stopped() {

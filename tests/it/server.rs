@@ -1,7 +1,8 @@
 //! The server itself: CONFIG, INFO, SLOWLOG, DEBUG, MONITOR.
 
 use crate::check::{check, check_with, check3, tarn_only, tarn_only_with};
-use crate::harness::{ENGINES, Options, Program, Server, free_port};
+use crate::conn::Conn;
+use crate::harness::{ENGINES, Options, Program, Server, eventually, free_port};
 use crate::value::Value;
 
 #[test]
@@ -343,9 +344,11 @@ fn http_on_the_wrong_port_is_an_alarm() {
         assert!(conn.closes());
     }
     assert_eq!(server.conn().call(&["EXISTS", "k"]), Value::Int(0));
+    let is_alarm = |line: &&str| line.contains("Possible SECURITY ATTACK detected");
+    // A thread of its own writes the lines.
+    eventually("an alarm", || server.log().lines().any(|line| is_alarm(&line)));
     let log = server.log();
-    let lines: Vec<&str> =
-        log.lines().filter(|line| line.contains("Possible SECURITY ATTACK detected")).collect();
+    let lines: Vec<&str> = log.lines().filter(is_alarm).collect();
     // Once a minute and thread.
     assert!((1..=2).contains(&lines.len()) && lines[0].contains("127.0.0.1:"), "{log}");
 }
@@ -450,4 +453,23 @@ fn sizes_of_keys() {
         "SET a \"\" | SET b x | SET c \"x\"*1023 | SET d \"x\"*5000 | RPUSH l 1 2 3 | SADD s 1 | HSET h a 1 b 2 c 3 d 4 | INFO keysizes",
         r##"+OK | +OK | +OK | +OK | :3 | :1 | :4 | %"# Keysizes\r\ndb0_distrib_strings_sizes:0=1,1=1,512=1,4K=1\r\ndb0_distrib_lists_items:2=1\r\ndb0_distrib_sets_items:1=1\r\ndb0_distrib_hashes_items:4=1\r\n""##,
     );
+}
+
+#[test]
+fn info_tells_how_long_keys_have_to_live() {
+    let server = Server::start(Options::new(Program::Rocksdb));
+    let mut conn = server.conn();
+    let average = |conn: &mut Conn| {
+        let reply = conn.call(&["INFO", "keyspace"]);
+        let text = String::from_utf8_lossy(reply.bytes().unwrap()).into_owned();
+        let (_, value) = text.trim_end().rsplit_once("avg_ttl=").unwrap_or_else(|| panic!("{text}"));
+        value.parse::<u64>().unwrap()
+    };
+    assert_eq!(conn.call(&["SET", "for ever", "v"]), Value::ok());
+    assert_eq!(average(&mut conn), 0);
+    for (key, seconds) in [("a", "1000"), ("b", "1000"), ("c", "1000")] {
+        assert_eq!(conn.call(&["SET", key, "v", "EX", seconds]), Value::ok());
+    }
+    let found = average(&mut conn);
+    assert!((900_000..=1_000_000).contains(&found), "{found}");
 }

@@ -7,7 +7,7 @@ use crate::Result;
 pub const HELP: &str = "\
 make bench ARGS=\"...\"
 
-  --suite NAME         throughput (default), collections, units, tls, idle-connections, cold, recovery, sustained, bigkey, flushall, pubsub, fields, users, tikv, or all
+  --suite NAME         throughput (default), collections, units, tls, idle-connections, cold, recovery, sustained, bigkey, stream, maxdisk, flushall, pubsub, fields, users, tikv, or all
   --check              exit with an error when a target is missed
   --quick              fewer rounds and requests: a look, not a measurement
   --server PATH        the server under test (default: the tarn beside this program); a redis-server works too
@@ -16,7 +16,8 @@ make bench ARGS=\"...\"
   --dir PATH           where the servers' data goes (default: the system's temporary folder)
 
 throughput:
-  --only NAME,NAME     workloads, by the start of their names (GET SET INCR MSET; of fields: COMMANDS REAPING)
+  --only NAME,NAME     workloads, by the start of their names (GET SET INCR MSET; of fields: COMMANDS REAPING; of
+                       units: BLOCKED SCRIPT beside its lines)
   --pipeline N,N       pipeline depths (default 1,16,64)
   --rounds N           runs of each, alternating between the servers; the table shows medians (default 5)
   --requests N         requests of one run at pipeline 16 (default 1000000; other depths in proportion)
@@ -25,8 +26,8 @@ throughput:
 
 other suites:
   --keys N             keys of cold and flushall (default 4000000)
-  --connections N      of idle-connections (default 10000)
-  --seconds N          of sustained (default 60)
+  --connections N      of idle-connections and of BLOCKED (default 10000)
+  --seconds N          of sustained and maxdisk (default 60)
 ";
 
 #[derive(Debug, Clone)]

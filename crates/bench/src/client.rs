@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use crate::Result;
@@ -92,6 +93,24 @@ impl Client {
             _ => return Err(format!("unknown reply type {:?}", char::from(kind)).into()),
         })
     }
+}
+
+/// Which of them have something to be read; waits until one has.
+pub fn ready(clients: &[Client]) -> Result<Vec<usize>> {
+    let polled = |client: &Client| libc::pollfd {
+        fd: client.reader.get_ref().as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut polled: Vec<libc::pollfd> = clients.iter().map(polled).collect();
+    let timeout_ms = TIMEOUT.as_millis() as libc::c_int;
+    // SAFETY: the kernel writes into as many entries as there are.
+    let count = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
+    if count <= 0 {
+        return Err("no client has got an answer".into());
+    }
+    let found = polled.iter().enumerate().filter(|(_, polled)| polled.revents != 0);
+    Ok(found.map(|(place, _)| place).collect())
 }
 
 pub fn append_command(out: &mut Vec<u8>, words: &[&[u8]]) {

@@ -3,12 +3,15 @@
 //! Each call is a `match` over the variants, so that the layers above name no engine and carry no type parameter,
 //! and the compiler still sees through to the engine's own code.
 
+use std::time::Duration;
+
 use crate::memory::{MemoryEngine, MemoryRead, MemorySnapshot, MemoryWrite};
 use crate::rocksdb::{RocksEngine, RocksRead, RocksSnapshot, RocksWrite};
 #[cfg(feature = "tikv")]
 use crate::tikv::{TikvEngine, TikvRead, TikvSnapshot, TikvWrite};
 use crate::{
-    Contended, Engine, Hint, LocalStore, Notify, Position, Result, Savepoint, Space, Stats, Wait, Write,
+    Contended, Engine, Hint, LocalStore, Notify, Position, Result, Savepoint, Space, Stats, Wait, Witness,
+    Write,
 };
 
 /// One of the engines.
@@ -85,6 +88,18 @@ impl AnyEngine {
         either!(self, e => e.timestamp())
     }
 
+    pub fn witness(&self, rows: &[(Space, &[u8])]) -> Result<Option<Witness>> {
+        either!(self, e => e.witness(rows))
+    }
+
+    pub fn settle(&self) -> Result<()> {
+        either!(self, e => e.settle())
+    }
+
+    pub fn drop_old_versions(&self, age: Duration) -> Result<()> {
+        either!(self, e => e.drop_old_versions(age))
+    }
+
     #[inline]
     pub fn snapshot(&self) -> Result<AnySnapshot> {
         Ok(either!(self, e => e.snapshot()?, into AnySnapshot))
@@ -124,6 +139,16 @@ impl AnyEngine {
         }
     }
 
+    /// Whether its rows are out of reach for now.
+    #[inline]
+    pub fn is_away(&self) -> bool {
+        match self {
+            AnyEngine::Memory(_) | AnyEngine::RocksDb(_) => false,
+            #[cfg(feature = "tikv")]
+            AnyEngine::Tikv(engine) => engine.is_away(),
+        }
+    }
+
     /// Whether a [`crate::Filter`] is shown the rows in their time.
     pub fn has_filter(&self) -> bool {
         !self.is_shared()
@@ -132,6 +157,11 @@ impl AnyEngine {
     #[inline]
     pub fn keeps_resident(&self) -> bool {
         either!(self, e => e.keeps_resident())
+    }
+
+    #[inline]
+    pub fn locks_may_follow(&self) -> bool {
+        either!(self, e => e.locks_may_follow())
     }
 
     #[inline]
@@ -214,6 +244,11 @@ impl Write for AnyWrite<'_> {
         either!(self, w => w.lock(space, key))
     }
 
+    #[inline]
+    fn refusal(&self) -> Option<crate::Error> {
+        either!(self, w => w.refusal())
+    }
+
     fn each_relied(&self, each: &mut dyn FnMut(Space, &[u8])) {
         either!(self, w => w.each_relied(each))
     }
@@ -262,6 +297,7 @@ mod tests {
     fn check(engine: AnyEngine, has_disk: bool, checkpoint: &Path) {
         assert_eq!(engine.local().is_some(), has_disk);
         assert!(engine.keeps_resident());
+        assert!(engine.locks_may_follow());
         let told = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&told);
         engine.notify_durable(Arc::new(move || {

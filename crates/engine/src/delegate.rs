@@ -12,6 +12,17 @@ macro_rules! read_through {
             }
 
             #[inline]
+            fn get_part(
+                &self,
+                space: $crate::Space,
+                key: &[u8],
+                at: usize,
+                out: &mut [u8],
+            ) -> $crate::Result<bool> {
+                $to!(self, r => r.get_part(space, key, at, out))
+            }
+
+            #[inline]
             fn get_many(
                 &self,
                 space: $crate::Space,
@@ -31,6 +42,17 @@ macro_rules! read_through {
                 each: &mut dyn FnMut(&[u8], &[u8]) -> std::ops::ControlFlow<()>,
             ) -> $crate::Result<()> {
                 $to!(self, r => r.scan(space, range, direction, limit, each))
+            }
+
+            #[inline]
+            fn scan_ranges(
+                &self,
+                space: $crate::Space,
+                ranges: &[$crate::Range<'_>],
+                limit: usize,
+                each: &mut dyn FnMut(usize, &[u8], &[u8]) -> std::ops::ControlFlow<()>,
+            ) -> $crate::Result<bool> {
+                $to!(self, r => r.scan_ranges(space, ranges, limit, each))
             }
 
             #[inline]

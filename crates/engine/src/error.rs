@@ -39,4 +39,16 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         matches!(self, Error::Conflict | Error::NotResident)
     }
+
+    /// Whether a commit that was refused with it is certainly not made, now or later.
+    pub fn wrote_nothing(&self) -> bool {
+        match self {
+            Error::Conflict
+            | Error::NotResident
+            | Error::Unavailable(_)
+            | Error::Full(_)
+            | Error::TooLarge(_) => true,
+            Error::OutcomeUnknown(_) | Error::Corrupt { .. } | Error::Io(_) => false,
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //! | [`Read`] of [`Engine::begin_read`] | read committed: each call sees the newest commit | the same | a snapshot of its first call |
 //! | [snapshot](Engine::snapshot) | exactly the commits that were complete when it was taken | the same | the same |
 //! | [`Write`], its reads | its own rows over what is committed at each call | its own rows over a snapshot of when it began | the same |
-//! | [`Write`], its commit | never refused: serial where the caller's locks keep others off the rows that it reads and writes | refused where a row it has written or locked was committed since it began (snapshot isolation), or one it has read (serialisable), as it was opened | refused where a row that it has read, and written or locked, was committed since it began |
+//! | [`Write`], its commit | never refused: serial where the caller's locks keep others off the rows that it reads and writes | refused where a row it has written or locked was committed since it began (snapshot isolation), or one it has read (serialisable), as it was opened | refused where a row that it has read, and written or locked, was committed since it began; a row that it has read in a space that others rely on counts as locked |
 //!
 //! Whoever is written for every engine locks its rows itself, [`Write::lock`]s what it relies on without writing it, and runs
 //! again after [`Error::Conflict`]. A [`Read`] that must not meet a commit half-way is made under the locks of its rows, or is
@@ -44,10 +44,26 @@ pub mod tikv;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use any::{AnyEngine, AnyRead, AnySnapshot, AnyWrite};
 pub use error::{Error, Result};
 pub use hint::Hint;
+#[cfg(feature = "tikv")]
+pub use tikv::Witness;
+
+/// No engine of this build needs one.
+#[cfg(not(feature = "tikv"))]
+#[derive(Debug)]
+pub enum Witness {}
+
+#[cfg(not(feature = "tikv"))]
+impl Witness {
+    /// Whether none of its rows was written or locked since it was made.
+    pub fn is_unchanged(&self) -> Result<bool> {
+        match *self {}
+    }
+}
 
 /// A named, separately ordered set of rows: an index into the [`SpaceDef`] table the engine was opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,6 +188,15 @@ pub trait Read {
     /// Appends the row's value to `out`; false, and `out` as it was, when there is no such row.
     fn get(&self, space: Space, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
 
+    /// Copies the bytes of the row's value from `at` on, as many as there is room for in `out`. What lies behind the value's end is
+    /// left as it is, and so is all of it when there is no such row: false.
+    fn get_part(&self, space: Space, key: &[u8], at: usize, out: &mut [u8]) -> Result<bool> {
+        let mut value = Vec::new();
+        let is_there = self.get(space, key, &mut value)?;
+        copy_part(&value, at, out);
+        Ok(is_there)
+    }
+
     /// Calls `each` once per key, in the order of `keys`, with its index. With [`Wait::Never`] it fails before the first call of
     /// `each` when any row is not resident.
     fn get_many(
@@ -191,6 +216,21 @@ pub trait Read {
         limit: usize,
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()>;
+
+    /// As [`Read::scan`] in key order, of several ranges one after the other, with one limit for all of them. `each` is told the
+    /// number of the range. Whether all rows of all ranges were shown; otherwise some were, if there are any.
+    #[allow(clippy::type_complexity)] // spelt out: it says what is called
+    fn scan_ranges(
+        &self,
+        space: Space,
+        ranges: &[Range<'_>],
+        limit: usize,
+        each: &mut dyn FnMut(usize, &[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        ranges_in_turn(ranges, limit, each, |range, limit, each| {
+            self.scan(space, range, Direction::Forward, limit, each)
+        })
+    }
 
     /// Reads rows ahead that will be asked for one by one, together, where that spares waiting. Does nothing elsewhere.
     fn fetch(&self, _rows: &[(Space, &[u8])]) -> Result<()> {
@@ -230,6 +270,39 @@ pub trait Read {
     ) -> Result<bool> {
         Ok(false)
     }
+}
+
+/// Copies what there is of a value from `at` on.
+#[inline]
+fn copy_part(value: &[u8], at: usize, out: &mut [u8]) {
+    let part = value.get(at..).unwrap_or_default();
+    let len = part.len().min(out.len());
+    if let (Some(to), Some(from)) = (out.get_mut(..len), part.get(..len)) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// [`Read::scan_ranges`] by a scan of each range.
+#[allow(clippy::type_complexity)] // spelt out: it says what is called
+fn ranges_in_turn(
+    ranges: &[Range<'_>],
+    limit: usize,
+    each: &mut dyn FnMut(usize, &[u8], &[u8]) -> ControlFlow<()>,
+    mut scan: impl FnMut(Range<'_>, usize, &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()>,
+) -> Result<bool> {
+    let (mut left, mut is_over) = (limit, limit == 0);
+    for (number, range) in ranges.iter().enumerate() {
+        if is_over {
+            return Ok(false);
+        }
+        scan(*range, left, &mut |key, value| {
+            left -= 1;
+            let flow = each(number, key, value);
+            is_over = flow.is_break() || left == 0;
+            flow
+        })?;
+    }
+    Ok(!is_over)
 }
 
 /// [`Read::nth`] by a scan of the range.
@@ -305,6 +378,11 @@ pub trait Write: Read {
     /// Calls `each` for every row that was locked, or read and then put or deleted, where others may come between: those that
     /// [`Engine::begin_again`] holds.
     fn each_relied(&self, _each: &mut dyn FnMut(Space, &[u8])) {}
+    /// What a commit would refuse because of something that was put ([`MAX_KEY_BYTES`]), so that it need not come to that.
+    #[inline]
+    fn refusal(&self) -> Option<Error> {
+        None
+    }
     /// Says that the transaction frees more than it takes, so that it may use the room that is kept for those where the disk
     /// is full.
     fn frees(&mut self) {}
@@ -314,11 +392,27 @@ pub trait Write: Read {
     fn rollback(self);
 }
 
+/// The longest key that engines on this machine take. The sorted data keeps keys in the bounds of its files, in their indexes and in its
+/// MANIFEST, all of which are in memory: long ones cost far more than their length.
+pub const MAX_KEY_BYTES: usize = (64 << 10) + 64;
+
+/// Refuses a key that is longer.
+pub(crate) fn too_long(len: usize) -> Option<Error> {
+    (len > MAX_KEY_BYTES)
+        .then(|| Error::TooLarge(format!("a key of {len} bytes, where {MAX_KEY_BYTES} are the most")))
+}
+
 /// Numbers an operator wants to see; bytes unless the name says otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
     pub dirty_bytes: u64,
     pub dirty_rows: u64,
+    /// What the tables of dirty rows take beyond `dirty_bytes`: room for rows that are to come.
+    pub dirty_spare_bytes: u64,
+    /// Tables that are written back and that a snapshot holds.
+    pub held_bytes: u64,
+    /// What write-back itself takes at the moment.
+    pub write_back_bytes: u64,
     pub frozen_tables: u64,
     pub row_cache_bytes: u64,
     pub row_cache_hits: u64,
@@ -415,10 +509,28 @@ pub trait Engine: Send + Sync {
     fn keeps_resident(&self) -> bool {
         true
     }
+    /// Whether the caller may lock rows while a write is under way: what the write reads from then on is the newest commit, or its
+    /// commit is refused where that was changed since it began. Where it is false, a write that has read what was locked later may
+    /// have missed a commit, and is to be run again under these locks.
+    fn locks_may_follow(&self) -> bool;
     /// A number that nobody who shares the data is ever given twice, greater than all that were given out before; None where nobody
     /// else does.
     fn timestamp(&self) -> Option<Result<u64>> {
         None
+    }
+    /// Who will be able to tell whether one of these rows was written or locked since, by anybody; none where nobody but the caller can
+    /// reach the data, who then knows by itself.
+    fn witness(&self, _rows: &[(Space, &[u8])]) -> Result<Option<Witness>> {
+        Ok(None)
+    }
+    /// Sees to it that no commit of this engine that ended with [`Error::OutcomeUnknown`] before the call is made after it.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+    /// Has whoever keeps old versions of rows for all who share the data drop those that were replaced so long ago. What reads for longer
+    /// than that is refused. Nothing where nobody else keeps any.
+    fn drop_old_versions(&self, _age: Duration) -> Result<()> {
+        Ok(())
     }
     /// Says that this row will be read soon. Fetching it takes two steps, so that the waits of many rows overlap: this one
     /// begins the search, and [`Engine::prefetch`], called a little later with what this one returned, ends it. Neither ever
@@ -464,6 +576,8 @@ pub trait LocalStore: Send + Sync {
     /// that costs little. The commits by which the group ended come before the call. False where that is refused for
     /// now; see [`LocalStore::delete_range`].
     fn abandon(&self, space: Space, group: &[u8]) -> Result<bool>;
+    /// Brings everything that was committed before the call into the sorted data, so that the log is short. Waits.
+    fn write_back(&self) -> Result<()>;
     /// Asks compaction to look at a range soon.
     fn suggest_compaction(&self, space: Space, range: Range<'_>);
     /// What the sorted data of a space consists of.

@@ -45,6 +45,14 @@ impl<'a> Args<'a> {
         ArgsIter { buf: self.buf, ranges: self.ranges.iter() }
     }
 
+    /// From where the first argument begins to where the last one ends: at least [`Args::bytes`], and known without a look at each.
+    pub fn span(&self) -> usize {
+        match (self.ranges.first(), self.ranges.last()) {
+            (Some(first), Some(last)) => (last.start + last.len).saturating_sub(first.start),
+            _ => 0,
+        }
+    }
+
     /// The bytes of all arguments together.
     pub fn bytes(&self) -> usize {
         self.ranges.iter().map(|arg| arg.len).sum()

@@ -133,7 +133,7 @@ pub struct Rates {
     pub region_error: f64,
     /// ServerIsBusy, which the client does not retry.
     pub busy: f64,
-    /// Of requests that lock keys.
+    /// Of commits, and of requests that lock keys.
     pub conflict: f64,
     /// Of requests that read or lock keys.
     pub abandoned_lock: f64,
@@ -179,20 +179,23 @@ impl Faults {
         self.struck
     }
 
-    /// What is to happen to a request. Rules come before chance, and the oldest first.
-    pub fn decide(&mut self, call: Call, keys: &[&[u8]]) -> Option<Fault> {
+    /// What is to happen to a request. Rules come before chance, and the oldest first. By chance only what `may_conflict` does.
+    pub fn decide(&mut self, call: Call, keys: &[&[u8]], may_conflict: bool) -> Option<Fault> {
         let ruled = self.rules.iter_mut().find_map(|rule| rule.strike(call, keys));
         self.rules.retain(|rule| rule.times > 0);
-        let fault = ruled.or_else(|| self.by_chance(call));
+        let fault = ruled.or_else(|| self.by_chance(call, may_conflict));
         self.struck += u64::from(fault.is_some());
         fault
     }
 
-    fn by_chance(&mut self, call: Call) -> Option<Fault> {
+    fn by_chance(&mut self, call: Call, may_conflict: bool) -> Option<Fault> {
         if call.is_pd() {
             return None;
         }
-        let rates = self.rates.clone();
+        let mut rates = self.rates.clone();
+        if !may_conflict {
+            rates.conflict = 0.0;
+        }
         let region_error = match self.rng.below(4) {
             0 => Fault::NotLeader { hint: false },
             1 => Fault::EpochNotMatch,
@@ -226,7 +229,7 @@ mod tests {
     fn a_rule_strikes_where_and_as_often_as_it_says() {
         let mut faults = Faults::new(1, Rates::default());
         faults.add(Rule::on(Call::Get, Fault::ServerIsBusy).with_prefix(b"k").after(1).times(2));
-        let mut ask = |call, key: &[u8]| faults.decide(call, &[key]).is_some();
+        let mut ask = |call, key: &[u8]| faults.decide(call, &[key], true).is_some();
         assert!(!ask(Call::Get, b"k1"), "one is let pass");
         assert!(!ask(Call::Get, b"other"));
         assert!(!ask(Call::Scan, b"k1"));
@@ -240,11 +243,12 @@ mod tests {
     fn chance_keeps_its_rate_and_only_what_locks_can_conflict() {
         let mut faults = Faults::new(2, Rates { conflict: 0.5, ..Rates::default() });
         let mut count =
-            |call| (0..1_000).filter(|_| faults.decide(call, &[]) == Some(Fault::Conflict)).count();
-        assert!((400..600).contains(&count(Call::Prewrite)));
-        assert_eq!(count(Call::Get), 0);
-        assert_eq!(count(Call::Tso), 0);
+            |call, may| (0..1_000).filter(|_| faults.decide(call, &[], may) == Some(Fault::Conflict)).count();
+        assert!((400..600).contains(&count(Call::Prewrite, true)));
+        assert_eq!(count(Call::Prewrite, false), 0);
+        assert_eq!(count(Call::Get, true), 0);
+        assert_eq!(count(Call::Tso, true), 0);
         faults.clear();
-        assert!((0..1_000).all(|_| faults.decide(Call::Prewrite, &[]).is_none()));
+        assert!((0..1_000).all(|_| faults.decide(Call::Prewrite, &[], true).is_none()));
     }
 }

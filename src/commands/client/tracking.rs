@@ -82,6 +82,7 @@ fn begin(cx: &mut SessionCx<'_>, mut options: Options) -> Result<Answer> {
     client.set_redirect(options.redirect.map_or(0, |id| id as i64));
     let caching = cx.session.tracking.as_ref().and_then(|state| state.caching);
     let tracker = cx.node.tracking.begin(client, options);
+    cx.node.nodes.want_anew();
     cx.session.tracking = Some(Box::new(TrackingState { tracker, caching }));
     Ok(Reply::OK.into())
 }

@@ -22,7 +22,7 @@ const DEFAULT_COUNT: usize = 10;
 
 fn slot(word: &[u8]) -> Result<u16> {
     let slot = parse_i64(word).and_then(valid_slot);
-    slot.ok_or(Error::reply("ERR Invalid or out of range slot").into())
+    slot.ok_or_else(|| Error::reply("ERR Invalid or out of range slot").into())
 }
 
 fn range(args: &mut Args<'_>) -> Result<RangeInclusive<u16>> {
@@ -91,9 +91,9 @@ impl Stats {
             let is_new = if args.left() > 1 && args.keyword("limit") {
                 let given = parse_i64(args.next()?).and_then(|limit| usize::try_from(limit).ok());
                 let given = given.filter(|limit| (1..=all).contains(limit));
-                let given = given.ok_or(Error::reply(
-                    "ERR Limit has to lie in between 1 and 16384 (maximum number of slots).",
-                ))?;
+                let given = given.ok_or_else(|| {
+                    Error::reply("ERR Limit has to lie in between 1 and 16384 (maximum number of slots).")
+                })?;
                 limit.replace(given).is_none()
             } else if args.keyword("asc") {
                 order.replace(Order::Ascending).is_none()
@@ -223,7 +223,7 @@ pub fn cluster_scan(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let word = args.next()?;
     let place = match word {
         b"0" => None,
-        _ => Some(Place::parse(word).ok_or(Error::reply("ERR Invalid cursor"))?),
+        _ => Some(Place::parse(word).ok_or_else(|| Error::reply("ERR Invalid cursor"))?),
     };
     let (mut wanted, mut count, mut only) = (Wanted::default(), DEFAULT_COUNT, None);
     while !args.is_empty() {

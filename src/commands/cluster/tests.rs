@@ -42,7 +42,7 @@ fn one_node_owns_every_slot() {
     );
     assert_eq!(
         kit.run("CLUSTER FLUSHSLOTS | CLUSTER MEET 127.0.0.1 1"),
-        "-ERR This node owns every slot, its cluster cannot be changed | -ERR This node owns every slot, its cluster cannot be changed"
+        "-ERR This node serves every slot, its cluster cannot be changed | -ERR This node serves every slot, its cluster cannot be changed"
     );
 }
 

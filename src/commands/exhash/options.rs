@@ -33,7 +33,7 @@ impl Time {
 
 /// A number that is not below zero.
 pub fn whole(word: &[u8]) -> Result<u64> {
-    number::parse_i64(word).and_then(|n| u64::try_from(n).ok()).ok_or(Error::Syntax.into())
+    number::parse_i64(word).and_then(|n| u64::try_from(n).ok()).ok_or_else(|| Error::Syntax.into())
 }
 
 /// VER, ABS or GT, if one of them is next.

@@ -48,7 +48,7 @@ pub fn exhsetnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 /// Without fields nothing is done, and no key is made.
 pub fn exhmset(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
-    let pairs = args.rest_in_pairs().ok_or(Error::Arity("exhmset".into()))?;
+    let pairs = args.rest_in_pairs().ok_or_else(|| Error::Arity("exhmset".into()))?;
     hash::set(cx, key, Maker::Tair, Ttl::Keep, pairs.clone())?;
     if pairs.len() != 0 {
         cx.notify_fields(Event::HSET, key, pairs.map(|(field, _)| field));
@@ -115,7 +115,7 @@ pub fn exhdel(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 /// `field version`, any number of times; version 0 is any.
 pub fn exhdelwithver(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
-    let pairs = args.rest_in_pairs().ok_or(Error::Arity("exhdelwithver".into()))?;
+    let pairs = args.rest_in_pairs().ok_or_else(|| Error::Arity("exhdelwithver".into()))?;
     cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     let Some(mut hash) = Hash::open(cx, key)? else { return Ok(Reply::Integer(0)) };
     let mark = cx.arena().len();
@@ -159,7 +159,7 @@ pub fn exhincrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         let before = old.map_or(Some(0), number::parse_i64).ok_or_else(not_integer)?;
         options.check.admit(head)?;
         let sum = before.checked_add(by).filter(|sum| (min..=max).contains(sum));
-        let sum = sum.ok_or(Error::reply(OVERFLOW))?;
+        let sum = sum.ok_or_else(|| Error::reply(OVERFLOW))?;
         Ok((hash::spelt(sum), sum))
     })?;
     tell(cx, Event::HINCRBY, (key, field), options.ttl);

@@ -48,7 +48,7 @@ impl With {
 
 /// Longitude and latitude.
 pub fn position(args: &mut Args<'_>) -> Result<Position> {
-    let mut number = || double::parse(args.next()?).ok_or(Error::NotFloat.into());
+    let mut number = || double::parse(args.next()?).ok_or_else(|| Error::NotFloat.into());
     let (lon, lat) = match (number(), number()) {
         (Ok(lon), Ok(lat)) => (lon, lat),
         (Err(stop), _) | (_, Err(stop)) => return Err(stop),
@@ -65,11 +65,11 @@ pub fn unit(word: &[u8]) -> Result<f64> {
     const UNITS: [(&str, f64); 4] = [("m", 1.0), ("km", 1_000.0), ("ft", 0.3048), ("mi", 1_609.34)];
     let found = UNITS.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
     let unknown = Error::reply("ERR unsupported unit provided. please use M, KM, FT, MI");
-    found.map(|(_, metres)| metres).ok_or(unknown.into())
+    found.map(|(_, metres)| metres).ok_or_else(|| unknown.into())
 }
 
 fn length(word: &[u8], what: &'static str) -> Result<f64> {
-    double::parse(word).ok_or(Error::reply(what).into())
+    double::parse(word).ok_or_else(|| Error::reply(what).into())
 }
 
 fn circle(args: &mut Args<'_>) -> Result<(Shape, f64)> {
@@ -92,10 +92,10 @@ fn rectangle(args: &mut Args<'_>) -> Result<(Shape, f64)> {
 /// Vertices of a polygon, and how many they are.
 fn polygon(args: &mut Args<'_>) -> Result<Area> {
     let count = number::parse_i64(args.next()?).and_then(|count| i32::try_from(count).ok());
-    let count = count.ok_or(Error::reply("ERR invalid number of vertices"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR invalid number of vertices"))?;
     let room = args.left() / 2;
     let count = usize::try_from(count).ok().filter(|count| (3..=room).contains(count));
-    let count = count.ok_or(Error::reply("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices"))?;
     let vertices = (0..count).map(|_| position(args)).collect::<Result<_>>()?;
     Ok(Area::polygon(vertices))
 }

@@ -50,7 +50,7 @@ impl Time {
             Base::Now => ms.checked_add(now_ms),
             Base::Epoch => Some(ms),
         });
-        at_ms.filter(|at_ms| *at_ms <= MAX_EXPIRE_MS).ok_or(Error::InvalidExpire(name).into())
+        at_ms.filter(|at_ms| *at_ms <= MAX_EXPIRE_MS).ok_or_else(|| Error::InvalidExpire(name).into())
     }
 }
 
@@ -66,7 +66,7 @@ fn fields<'a>(
         );
     }
     let count = args.next().ok().and_then(number::parse_i64).filter(|count| *count > 0);
-    let count = count.ok_or(Error::reply(no_count))?;
+    let count = count.ok_or_else(|| Error::reply(no_count))?;
     if usize::try_from(count) != Ok(args.left()) {
         return Err(Error::reply("ERR The `numfields` parameter must match the number of arguments").into());
     }
@@ -256,7 +256,14 @@ pub fn hgetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let hash = Hash::open(cx, key)?;
     let time = TIMES.into_iter().find(|(word, _)| args.keyword(word));
     let change = match time {
-        Some((_, time)) => Getex::Expire(time.at_ms(args.next()?, cx.env.now_ms, "hgetex")?),
+        Some((_, time)) => {
+            let at_ms = time.at_ms(args.next()?, cx.env.now_ms, "hgetex")?;
+            // FIELDS and its number: without a time the table's arity sees to them.
+            if args.left() < 2 {
+                return Err(Error::Arity("hgetex".into()).into());
+            }
+            Getex::Expire(at_ms)
+        }
         None if args.keyword("persist") => Getex::Persist,
         None => Getex::Nothing,
     };
@@ -305,7 +312,7 @@ impl<'a> Setex<'a> {
                 }
                 let count = args.next().ok().and_then(number::parse_i64).filter(|count| *count > 0);
                 let count = count.filter(|count| i32::try_from(*count).is_ok());
-                let count = count.ok_or(Error::reply("ERR invalid number of fields"))?;
+                let count = count.ok_or_else(|| Error::reply("ERR invalid number of fields"))?;
                 if count.checked_mul(2).and_then(|words| usize::try_from(words).ok()) != Some(args.left()) {
                     return Err(arity().into());
                 }
@@ -345,7 +352,7 @@ impl<'a> Setex<'a> {
 pub fn hsetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let key = args.key()?;
     let Setex { key: is_wanted, wanted, ttl, pairs } = Setex::parse(args, cx.env.now_ms)?;
-    let pairs = pairs.rest_in_pairs().ok_or(Error::Arity("hsetex".into()))?;
+    let pairs = pairs.rest_in_pairs().ok_or_else(|| Error::Arity("hsetex".into()))?;
     cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     if let Some(is_wanted) = is_wanted
         && Hash::open(cx, key)?.is_some() != is_wanted

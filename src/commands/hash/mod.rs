@@ -234,7 +234,7 @@ fn hmset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 fn set(cx: &mut WriteCx<'_>, mut args: Args<'_>, name: &'static str) -> Result<i64> {
     let key = args.key()?;
-    let pairs = args.rest_in_pairs().ok_or(Error::Arity(name.into()))?;
+    let pairs = args.rest_in_pairs().ok_or_else(|| Error::Arity(name.into()))?;
     let added = hash::set(cx, key, Maker::Redis, Ttl::Clear, pairs.clone())?;
     cx.notify_fields(Event::HSET, key, pairs.map(|(field, _)| field));
     Ok(added as i64)

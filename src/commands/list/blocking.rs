@@ -5,7 +5,7 @@ use super::{end, popped};
 use crate::commands::seconds_ms;
 use crate::dispatch::args::Args;
 use crate::error::{Result, Stop};
-use crate::keyspace::{View as _, WriteCx, sourced};
+use crate::keyspace::{Sourced, View as _, WriteCx};
 use crate::reply::Reply;
 use crate::types::list::{End, List};
 
@@ -20,10 +20,11 @@ pub fn brpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn pop(cx: &mut WriteCx<'_>, args: Args<'_>, end: End) -> Result<Reply> {
     let keys = args.left().saturating_sub(1);
     let timeout_ms = seconds_ms(args.peek_at(keys).unwrap_or_default())?;
+    let mut sources = Sourced::default();
     for key in args.rest().take(keys) {
         cx.arena().clear();
         let found = List::open(cx, key);
-        if let Some(mut list) = sourced(cx, found)? {
+        if let Some(mut list) = sources.take(cx, found)? {
             let value = list.pop(cx, end)?;
             list.save(cx)?;
             cx.notify(popped(end), key);
@@ -46,7 +47,7 @@ pub fn blmovem(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let timeout_ms = seconds_ms(args.next()?)?;
     let how_many = HowMany::read(args)?;
     let found = List::open(cx, from);
-    match sourced(cx, found)?.filter(|list| how_many.are_in(list)) {
+    match Sourced::default().look(cx, found)?.filter(|list| how_many.are_in(list)) {
         Some(source) => how_many.transfer(cx, (source, from_end), (to, to_end)),
         None => Err(Stop::park(timeout_ms, true)),
     }
@@ -65,7 +66,7 @@ fn transfer_or_park(
     timeout_ms: u64,
 ) -> Result<Reply> {
     let found = List::open(cx, from.0).map(|list| list.map(|_| ()));
-    match sourced(cx, found)? {
+    match Sourced::default().look(cx, found)? {
         Some(()) => transfer::transfer(cx, from, to),
         None => Err(Stop::park(timeout_ms, false)),
     }
@@ -74,6 +75,7 @@ fn transfer_or_park(
 pub fn blmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let timeout_ms = seconds_ms(args.next()?)?;
     let request = MultiPop::read(args)?;
-    let taken = request.run(cx, &mut |cx, found| sourced(cx, found))?;
+    let mut sources = Sourced::default();
+    let taken = request.run(cx, &mut |cx, found| sources.take(cx, found))?;
     taken.ok_or_else(|| Stop::park(timeout_ms, true))
 }

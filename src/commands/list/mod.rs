@@ -266,7 +266,7 @@ fn take(cx: &mut WriteCx<'_>, list: List<'_>, end: End, count: u64) -> Result<Re
 /// An integer that must not be less than `least`.
 fn at_least(word: &[u8], least: i64, refusal: &'static str) -> Result<u64> {
     let number = number::parse_i64(word).filter(|number| *number >= least);
-    number.map(i64::unsigned_abs).ok_or(Error::reply(refusal).into())
+    number.map(i64::unsigned_abs).ok_or_else(|| Error::reply(refusal).into())
 }
 
 /// LEFT or RIGHT.

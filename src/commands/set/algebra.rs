@@ -52,7 +52,7 @@ pub fn sdiffcard(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
 /// the count is exact all the same, since the sets are merged in order and nothing need be remembered.
 fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Result<Reply> {
     let keys = number::parse_i64(args.next()?).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-    let keys = keys.ok_or(Error::reply("ERR numkeys should be greater than 0"))?;
+    let keys = keys.ok_or_else(|| Error::reply("ERR numkeys should be greater than 0"))?;
     if keys > args.left() {
         return Err(Error::reply("ERR Number of keys can't be greater than number of args").into());
     }
@@ -66,7 +66,7 @@ fn count(cx: &mut ReadCx<'_>, mut args: Args<'_>, operation: Operation) -> Resul
             return Err(Error::Syntax.into());
         }
         let number = number::parse_i64(options.next()?).and_then(|n| u64::try_from(n).ok());
-        limit = number.ok_or(Error::reply("ERR LIMIT can't be negative"))?;
+        limit = number.ok_or_else(|| Error::reply("ERR LIMIT can't be negative"))?;
     }
     let limit = if limit == 0 { u64::MAX } else { limit };
     Ok(Reply::Integer(algebra::count(cx, operation, keys, limit)? as i64))

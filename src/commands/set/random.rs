@@ -16,7 +16,7 @@ pub fn spop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         return Err(Error::Syntax.into());
     }
     let count = args.int().ok().and_then(|count| u64::try_from(count).ok());
-    let count = count.ok_or(Error::reply("ERR value is out of range, must be positive"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR value is out of range, must be positive"))?;
     let mut packer = Packer::begin(cx.arena());
     let done = set::pop(cx, key, count, &mut |member| packer.push(member));
     let reply = packer.finish(cx.arena(), Shape::Set);

@@ -154,9 +154,9 @@ pub fn xadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         NewId::In(ms) => stream.next_id_in(ms),
         NewId::Exact(id) => Some(id).filter(|id| *id > stream.state.last),
     };
-    let id = id.ok_or(Error::reply(
-        "ERR The ID specified in XADD is equal or smaller than the target stream top item",
-    ))?;
+    let id = id.ok_or_else(|| {
+        Error::reply("ERR The ID specified in XADD is equal or smaller than the target stream top item")
+    })?;
     stream.add(cx, id, args.rest());
     if let Some(sent) = &sent {
         stream.record(cx, sent, id)?;

@@ -50,7 +50,7 @@ impl Request {
                 return Err(Error::Syntax.into());
             }
         }
-        let ids = ids.ok_or(Error::reply("ERR IDS option is required"))?;
+        let ids = ids.ok_or_else(|| Error::reply("ERR IDS option is required"))?;
         Ok(Request { refs: refs.unwrap_or_default(), ids })
     }
 }
@@ -58,9 +58,10 @@ impl Request {
 /// A number and so many ids.
 fn numbered_ids(args: &mut Args<'_>) -> Result<Vec<Id>> {
     let count = parse_i64(args.next()?).filter(|count| *count > 0);
-    let count = count.ok_or(Error::reply("ERR Number of IDs must be a positive integer"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR Number of IDs must be a positive integer"))?;
     let count = usize::try_from(count).ok().filter(|count| *count <= args.left());
-    let count = count.ok_or(Error::reply("ERR The `numids` parameter must match the number of arguments"))?;
+    let count =
+        count.ok_or_else(|| Error::reply("ERR The `numids` parameter must match the number of arguments"))?;
     (0..count).map(|_| ids::id(args.next()?, 0)).collect()
 }
 

@@ -51,7 +51,7 @@ pub fn new_id(word: &[u8]) -> Result<NewId> {
 pub fn start(word: &[u8]) -> Result<Id> {
     match word {
         [b'(', rest @ ..] if !rest.is_empty() => {
-            id(rest, 0)?.next().ok_or(Error::reply("ERR invalid start ID for the interval").into())
+            id(rest, 0)?.next().ok_or_else(|| Error::reply("ERR invalid start ID for the interval").into())
         }
         _ => open_id(word, 0),
     }
@@ -60,9 +60,9 @@ pub fn start(word: &[u8]) -> Result<Id> {
 /// The greatest id of a range; `(` leaves it out.
 pub fn end(word: &[u8]) -> Result<Id> {
     match word {
-        [b'(', rest @ ..] if !rest.is_empty() => {
-            id(rest, u64::MAX)?.prev().ok_or(Error::reply("ERR invalid end ID for the interval").into())
-        }
+        [b'(', rest @ ..] if !rest.is_empty() => id(rest, u64::MAX)?
+            .prev()
+            .ok_or_else(|| Error::reply("ERR invalid end ID for the interval").into()),
         _ => open_id(word, u64::MAX),
     }
 }

@@ -66,7 +66,7 @@ fn maybe(name: &'static str, number: Option<i64>) -> (Reply, Reply) {
 }
 
 fn find<'k>(cx: &mut ReadCx<'_>, key: &'k [u8]) -> Result<Stream<'k>> {
-    Stream::find(cx, key)?.ok_or(Error::NoSuchKey.into())
+    Stream::find(cx, key)?.ok_or_else(|| Error::NoSuchKey.into())
 }
 
 fn stream(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {

@@ -33,7 +33,7 @@ impl Request {
     fn parse(mut args: Args<'_>) -> Result<Request> {
         let modes = [("SILENT", Mode::Silent), ("FAIL", Mode::Fail), ("FATAL", Mode::Fatal)];
         let mode = modes.into_iter().find(|(word, _)| args.keyword(word)).map(|(_, mode)| mode);
-        let mode = mode.ok_or(Error::reply("ERR mode must be SILENT, FAIL, or FATAL"))?;
+        let mode = mode.ok_or_else(|| Error::reply("ERR mode must be SILENT, FAIL, or FATAL"))?;
         let (mut ids, mut deliveries, mut force) = (None, None, false);
         while !args.is_empty() {
             let has_value = args.left() > 1;
@@ -50,7 +50,7 @@ impl Request {
                 return Err(Error::about("ERR Unrecognized XNACK option '", word, "'").into());
             }
         }
-        let ids = ids.ok_or(Error::reply("ERR syntax error, expected IDS keyword"))?;
+        let ids = ids.ok_or_else(|| Error::reply("ERR syntax error, expected IDS keyword"))?;
         Ok(Request { mode, ids, deliveries, force })
     }
 
@@ -67,9 +67,9 @@ impl Request {
 
 fn numbered_ids(args: &mut Args<'_>) -> Result<Vec<Id>> {
     let count = parse_i64(args.next()?).filter(|count| *count > 0);
-    let count = count.ok_or(Error::reply("ERR numids must be a positive integer"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR numids must be a positive integer"))?;
     let count = usize::try_from(count).ok().filter(|count| *count <= args.left());
-    let count = count.ok_or(Error::reply("ERR number of IDs doesn't match numids"))?;
+    let count = count.ok_or_else(|| Error::reply("ERR number of IDs doesn't match numids"))?;
     (0..count).map(|_| ids::id(args.next()?, 0)).collect()
 }
 

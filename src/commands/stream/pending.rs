@@ -118,7 +118,7 @@ pub fn idle_ms(now_ms: u64, pending: &Pending) -> i64 {
 
 /// An integer, or else what the command says of it.
 fn int_or(word: &[u8], refusal: &'static str) -> Result<i64> {
-    parse_i64(word).ok_or(Error::reply(refusal).into())
+    parse_i64(word).ok_or_else(|| Error::reply(refusal).into())
 }
 
 /// The options of XCLAIM.
@@ -230,7 +230,7 @@ pub fn xautoclaim(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     while !args.is_empty() {
         if args.left() > 1 && args.keyword("COUNT") {
             let given = parse_i64(args.next()?).filter(|count| (1..=MAX_COUNT).contains(count));
-            count = given.ok_or(Error::reply("ERR COUNT must be > 0"))?.unsigned_abs();
+            count = given.ok_or_else(|| Error::reply("ERR COUNT must be > 0"))?.unsigned_abs();
         } else if args.keyword("JUSTID") {
             just_id = true;
         } else {

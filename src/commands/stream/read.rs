@@ -6,7 +6,7 @@ use super::{ids, push_entry};
 use crate::commands::timeout_ms;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Park, Result, Stop};
-use crate::keyspace::{ReadCx, View, sourced};
+use crate::keyspace::{ReadCx, Sourced, View};
 use crate::number::parse_i64;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::stream::{Direction, Id, Ids, Stream};
@@ -78,7 +78,7 @@ impl<'a> Request<'a> {
 
 fn positive(word: &[u8], refusal: &'static str) -> Result<u64> {
     let number = parse_i64(word).filter(|number| *number > 0);
-    number.map(i64::unsigned_abs).ok_or(Error::reply(refusal).into())
+    number.map(i64::unsigned_abs).ok_or_else(|| Error::reply(refusal).into())
 }
 
 /// What a reply may still hold.
@@ -145,9 +145,10 @@ pub fn xread(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
     })?;
     let mut found = Vec::with_capacity(request.len);
     let mut resolved = Vec::new();
+    let mut sources = Sourced::default();
     for (n, (key, word)) in request.streams().enumerate() {
         let looked_up = Stream::find(cx, key);
-        let stream = sourced(cx, looked_up)?;
+        let stream = sources.look(cx, looked_up)?;
         let last = stream.as_ref().map_or(Id::MIN, |stream| stream.state.last);
         let behind = match word {
             b"$" => {
@@ -192,5 +193,9 @@ pub fn xread(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
             replies.push((Reply::bulk(key), entries));
         }
     }
-    if replies.is_empty() { request.wait(resolved.into_iter()) } else { Ok(Reply::Pairs(replies)) }
+    if replies.is_empty() {
+        return request.wait(resolved.into_iter());
+    }
+    sources.found()?;
+    Ok(Reply::Pairs(replies))
 }

@@ -45,7 +45,8 @@ pub fn xreadgroup(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
             return Ok(true);
         }
         if args.left() > 1 && args.keyword("CLAIM") {
-            let ms = parse_i64(args.next()?).ok_or(Error::reply("ERR min-idle-time is not an integer"))?;
+            let ms =
+                parse_i64(args.next()?).ok_or_else(|| Error::reply("ERR min-idle-time is not an integer"))?;
             let ms = u64::try_from(ms);
             claim_ms = Some(ms.map_err(|_| Error::reply("ERR min-idle-time must be a positive integer"))?);
             return Ok(true);

@@ -219,7 +219,7 @@ struct Floats {
 
 impl Floats {
     fn parse(by: &[u8], options: &Options<'_>) -> Result<Floats> {
-        let by = Extended::parse(by).ok_or(Error::reply("ERR Increment is not a valid float"))?;
+        let by = Extended::parse(by).ok_or_else(|| Error::reply("ERR Increment is not a valid float"))?;
         if by == Extended::Infinite {
             return Err(Error::reply("ERR BYFLOAT increment cannot be Infinity").into());
         }

@@ -9,12 +9,14 @@ mod options;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use self::options::{Existing, Expiry, Since, Ttl, Unit};
 use crate::dispatch::args::Args;
 use crate::dispatch::spec::{Arity, Group, KeyFlags, Keys, Spec, read, write};
 use crate::error::{Error, Result};
 use crate::keyspace::{Entry, Env, Event, ReadCx, View, WriteCx, entry};
-use crate::reply::Reply;
+use crate::reply::{Packer, Reply, Shape};
 use crate::types::string;
 
 const READ: KeyFlags = KeyFlags::RO.or(KeyFlags::ACCESS);
@@ -222,8 +224,27 @@ fn get(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 fn bulk(cx: &mut impl View, found: &Entry<'_>) -> Result<Reply> {
     match string::value(found)? {
         None => Ok(Reply::Nil),
-        Some(value) => Ok(Reply::span(value.read(cx)?)),
+        Some(value) => part(cx, &value, 0..value.len()),
     }
+}
+
+/// A part of a value. A long one goes into chunks as it is read.
+fn part(cx: &mut impl View, value: &string::Value, range: Range<u64>) -> Result<Reply> {
+    let range = range.start.min(value.len())..range.end.min(value.len());
+    if range.end - range.start <= Env::IO_THREAD_MAX_BYTES as u64 {
+        return Ok(Reply::span(value.read_range(cx, range)?));
+    }
+    cx.env().move_if_heavy(usize::MAX, Env::IO_THREAD_MAX_BYTES)?;
+    let mut packer = Packer::beside(cx.arena());
+    let packed = push_part(cx, &mut packer, value, range);
+    let reply = packer.finish(cx.arena(), Shape::One);
+    packed.map(|()| reply)
+}
+
+fn push_part(cx: &impl View, packer: &mut Packer, value: &string::Value, range: Range<u64>) -> Result<()> {
+    packer.push_parts(range.end - range.start, |part, out| {
+        value.read_into(cx, range.start + part.start..range.start + part.end, out)
+    })
 }
 
 fn mget(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
@@ -234,6 +255,20 @@ fn mget(cx: &mut ReadCx<'_>, args: Args<'_>) -> Result<Reply> {
     let values: Vec<_> = found.iter().map(|found| string::value(found).ok().flatten()).collect();
     let total: u64 = values.iter().flatten().map(string::Value::len).sum();
     cx.env.move_if_heavy(usize::try_from(total).unwrap_or(usize::MAX), Env::IO_THREAD_MAX_BYTES)?;
+    if total > Env::IO_THREAD_MAX_BYTES as u64 {
+        let mut packer = Packer::beside(cx.arena());
+        let packed = packer.ask(total).and_then(|()| {
+            values.iter().try_for_each(|value| match value {
+                Some(value) => push_part(cx, &mut packer, value, 0..value.len()),
+                None => {
+                    packer.push_nil();
+                    Ok(())
+                }
+            })
+        });
+        let reply = packer.finish(cx.arena(), Shape::Array);
+        return packed.map(|()| reply);
+    }
     let replies = values.iter().map(|value| match value {
         None => Ok(Reply::Nil),
         Some(value) => value.read(cx).map(Reply::span),
@@ -309,13 +344,13 @@ fn setnx(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 }
 
 fn mset(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    let pairs = args.rest_in_pairs().ok_or(Error::Arity("mset".into()))?;
+    let pairs = args.rest_in_pairs().ok_or_else(|| Error::Arity("mset".into()))?;
     set_all(cx, args, pairs)?;
     Ok(Reply::OK)
 }
 
 fn msetnx(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
-    let pairs = args.rest_in_pairs().ok_or(Error::Arity("msetnx".into()))?;
+    let pairs = args.rest_in_pairs().ok_or_else(|| Error::Arity("msetnx".into()))?;
     cx.env.move_if_heavy(pairs.len(), Env::IO_THREAD_MAX_ROWS)?;
     for (key, _) in pairs.clone() {
         if entry::find(cx, key)?.exists() {
@@ -364,7 +399,7 @@ fn msetex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 fn number_of_keys(word: &[u8]) -> Result<usize> {
     let count = crate::number::parse_i64(word).and_then(|count| i32::try_from(count).ok());
     let count = count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
-    count.ok_or(Error::reply("ERR invalid numkeys value or out of range").into())
+    count.ok_or_else(|| Error::reply("ERR invalid numkeys value or out of range").into())
 }
 
 fn set_all<'a>(
@@ -410,7 +445,7 @@ fn getex(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
         Ttl::At(expiry) => Some(expiry.at_ms(cx.env.now_ms, "getex")?),
         _ => None,
     };
-    let reply = Reply::span(value.read(cx)?);
+    let reply = part(cx, &value, 0..value.len())?;
     match expire_at_ms {
         Some(at_ms) if at_ms <= cx.env.now_ms => entry::remove(cx, &found)?,
         Some(at_ms) => {
@@ -453,7 +488,7 @@ fn getrange(cx: &mut ReadCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     if start > end || len == 0 {
         return Ok(Reply::text(""));
     }
-    Ok(Reply::span(value.read_range(cx, start as u64..end as u64 + 1)?))
+    part(cx, &value, start as u64..end as u64 + 1)
 }
 
 fn setrange(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {

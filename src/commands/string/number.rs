@@ -21,7 +21,7 @@ pub fn incrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
 
 pub fn decrby(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let (key, by) = (args.key()?, args.int()?);
-    let by = by.checked_neg().ok_or(Error::reply("ERR decrement would overflow"))?;
+    let by = by.checked_neg().ok_or_else(|| Error::reply("ERR decrement would overflow"))?;
     add(cx, key, by)
 }
 

@@ -61,7 +61,7 @@ impl<'k> Request<'k> {
             if weighs && args.left() > count && args.keyword("weights") {
                 for input in &mut request.inputs {
                     let weight = double::parse(args.next()?);
-                    input.weight = weight.ok_or(Error::reply("ERR weight value is not a float"))?;
+                    input.weight = weight.ok_or_else(|| Error::reply("ERR weight value is not a float"))?;
                 }
             } else if weighs && args.left() >= 2 && args.keyword("aggregate") {
                 request.aggregate = if args.keyword("sum") {
@@ -79,7 +79,7 @@ impl<'k> Request<'k> {
                 request.with_scores = true;
             } else if purpose == Purpose::Count && args.left() >= 2 && args.keyword("limit") {
                 let limit = parse_i64(args.next()?).and_then(|limit| u64::try_from(limit).ok());
-                request.limit = limit.ok_or(Error::reply("ERR LIMIT can't be negative"))?;
+                request.limit = limit.ok_or_else(|| Error::reply("ERR LIMIT can't be negative"))?;
             } else {
                 return Err(Error::Syntax.into());
             }

@@ -24,7 +24,7 @@ struct Options {
 }
 
 fn score(word: &[u8]) -> Result<f64> {
-    double::parse(word).ok_or(Error::NotFloat.into())
+    double::parse(word).ok_or_else(|| Error::NotFloat.into())
 }
 
 pub fn zadd(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {

@@ -12,7 +12,7 @@ mod tests;
 use crate::dispatch::spec::{
     Arity, ElementHint, Flags, Group, KeyFlags, Keys, ReadFn, Spec, WriteFn, read, write,
 };
-use crate::reply::{Packer, Reply, Shape};
+use crate::reply::{Arena, Packer, Reply, Shape};
 use crate::types::zset::Scored;
 
 pub use member::add;
@@ -263,7 +263,7 @@ struct Listing {
 }
 
 impl Listing {
-    fn begin(arena: &mut Vec<u8>, with_scores: bool) -> Listing {
+    fn begin(arena: &mut Arena, with_scores: bool) -> Listing {
         Listing { packer: Packer::begin(arena), with_scores }
     }
 
@@ -274,7 +274,7 @@ impl Listing {
         }
     }
 
-    fn finish(self, arena: &mut Vec<u8>) -> Reply {
+    fn finish(self, arena: &mut Arena) -> Reply {
         let shape = if self.with_scores { Shape::Pairs } else { Shape::Array };
         self.packer.finish(arena, shape)
     }

@@ -3,7 +3,7 @@
 use crate::commands::seconds_ms;
 use crate::dispatch::args::Args;
 use crate::error::{Error, Result, Stop};
-use crate::keyspace::{Event, View as _, WriteCx, sourced};
+use crate::keyspace::{Event, Sourced, View as _, WriteCx};
 use crate::number::parse_i64;
 use crate::reply::{Packer, Reply, Shape};
 use crate::types::zset::{Direction, Kept, SortedSet};
@@ -25,7 +25,7 @@ fn pop(cx: &mut WriteCx<'_>, mut args: Args<'_>, from: Direction) -> Result<Repl
         None => None,
         Some(word) => {
             let count = parse_i64(word).and_then(|count| u64::try_from(count).ok());
-            Some(count.ok_or(Error::reply("ERR value is out of range, must be positive"))?)
+            Some(count.ok_or_else(|| Error::reply("ERR value is out of range, must be positive"))?)
         }
     };
     let Some(set) = SortedSet::open(cx, key)? else { return Ok(Reply::Array(Vec::new())) };
@@ -62,7 +62,8 @@ pub fn zmpop(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 
 pub fn bzmpop(cx: &mut WriteCx<'_>, mut args: Args<'_>) -> Result<Reply> {
     let timeout_ms = seconds_ms(args.next()?)?;
-    let taken = MultiPop::read(args)?.run(cx, &mut |cx, found| sourced(cx, found))?;
+    let mut sources = Sourced::default();
+    let taken = MultiPop::read(args)?.run(cx, &mut |cx, found| sources.take(cx, found))?;
     taken.ok_or_else(|| Stop::park(timeout_ms, true))
 }
 
@@ -77,9 +78,10 @@ pub fn bzpopmax(cx: &mut WriteCx<'_>, args: Args<'_>) -> Result<Reply> {
 fn pop_or_park(cx: &mut WriteCx<'_>, args: Args<'_>, from: Direction) -> Result<Reply> {
     let keys = args.left().saturating_sub(1);
     let timeout_ms = seconds_ms(args.peek_at(keys).unwrap_or_default())?;
+    let mut sources = Sourced::default();
     for key in args.rest().take(keys) {
         let found = SortedSet::open(cx, key);
-        let Some(set) = sourced(cx, found)? else { continue };
+        let Some(set) = sources.take(cx, found)? else { continue };
         let popped = take(cx, key, set, from, 1)?;
         let Some((member, score)) = popped.iter().next().map(|scored| (scored.member.to_vec(), scored.score))
         else {
@@ -102,7 +104,7 @@ impl<'a> MultiPop<'a> {
     fn read(mut args: Args<'a>) -> Result<MultiPop<'a>> {
         let positive = |word: &[u8], refusal: &'static str| {
             let number = parse_i64(word).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
-            number.ok_or(Error::reply(refusal))
+            number.ok_or_else(|| Error::reply(refusal))
         };
         let keys = positive(args.next()?, "ERR numkeys should be greater than 0")?;
         let keys = usize::try_from(keys).ok().filter(|keys| *keys < args.left()).ok_or(Error::Syntax)?;

@@ -124,8 +124,6 @@ pub const OPTIONS: &[Opt] = &[
     // A cluster of several nodes.
     text("cluster-config-file", "nodes.conf").at_start(),
     number("cluster-node-timeout", count(), "15000"),
-    number("cluster-port", int(0, u16::MAX as i128), "0").at_start(),
-    number("cluster-announce-bus-port", int(0, u16::MAX as i128), "0"),
     choice("cluster-preferred-endpoint-type", &["ip", "hostname", "unknown-endpoint"], "ip"),
     yes_no("cluster-require-full-coverage", "yes"),
     yes_no("cluster-allow-reads-when-down", "no"),

@@ -8,7 +8,7 @@ use crate::config::choice::{
 };
 use crate::config::limits::{
     MAX_BIND_ADDRESSES, MAX_DATABASES, MAX_IO_BUSY_POLL, MAX_IO_THREADS, MAX_RECORDS, MAX_RECORDS_SECS,
-    MAX_TIKV_TIMEOUT_MILLIS, MAX_WORKER_THREADS, MIN_TIKV_TIMEOUT_MILLIS,
+    MAX_TIKV_GC_SECONDS, MAX_TIKV_TIMEOUT_MILLIS, MAX_WORKER_THREADS, MIN_TIKV_TIMEOUT_MILLIS,
 };
 use crate::config::option::Section::{
     Clients, Cluster, Keyspace, Memory, Network, Observability, Scripts, Security, Storage,
@@ -96,6 +96,9 @@ pub const OPTIONS: &[Opt] = &[
         .field(at!(tikv_timeout_millis))
         .at_start()
         .help("Milliseconds that a request to the cluster may take, with everything that is tried again; then the command fails."),
+    Opt::new(Storage, "tikv-gc-life-time", int(0, MAX_TIKV_GC_SECONDS), "600")
+        .field(at!(tikv_gc_seconds))
+        .help("Seconds for which the cluster keeps versions of rows that were replaced; one of the nodes moves its safe point. 0 where somebody else does, such as TiDB; otherwise at least 600 count."),
     Opt::new(Storage, "tikv-workers", int(1, MAX_WORKER_THREADS), "64")
         .field(at!(tikv_workers))
         .at_start()
@@ -307,7 +310,7 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Cluster, "cluster-enabled", Kind::Bool, "no")
         .field(at!(cluster_enabled))
         .at_start()
-        .help("Answers CLUSTER as a cluster of one node that owns all slots."),
+        .help("Answers CLUSTER as a cluster: of one node that owns all slots, or with engine `tikv` of all nodes that are there, with the slots divided among them."),
     Opt::new(Cluster, "cluster-cross-slot", Kind::Choice(CrossSlot::NAMES), "allow")
         .field(at!(cluster_cross_slot))
         .help("Commands whose keys are in several slots: `allow` runs them (they are atomic here), `deny` answers CROSSSLOT as Redis Cluster does."),
@@ -323,4 +326,11 @@ pub const OPTIONS: &[Opt] = &[
     Opt::new(Cluster, "cluster-announce-hostname", Kind::Text, "")
         .field(at!(cluster_announce_hostname))
         .help("Host name that CLUSTER tells clients; empty for none."),
+    Opt::new(Cluster, "cluster-port", PORT, "0")
+        .field(at!(cluster_port))
+        .at_start()
+        .help("With engine `tikv`: where the other nodes on the same data connect to, on the addresses of `bind`; 0 is 10000 above `port`, or any port that is free where there is no such port. The other engines open none."),
+    Opt::new(Cluster, "cluster-announce-bus-port", PORT, "0")
+        .field(at!(cluster_announce_bus_port))
+        .help("With engine `tikv`: the port that other nodes are told to connect to, at the address of `cluster-announce-ip`; 0 is `cluster-port`."),
 ];

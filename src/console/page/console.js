@@ -397,7 +397,7 @@ async function big() {
   const stop = h("button", { type: "button" }, "Stop");
   const mine = visit;
   page.replaceChildren(h("h1", {}, "Big keys"),
-    h("p.faint", {}, "Walks the keys of this database, and keeps the largest. Which keys are hot, HOTKEYS tells on the command line."),
+    h("p.faint", {}, "Walks the keys of this database, and keeps the largest."),
     h("div.row", {}, stop), h("section.card", {}, state, into));
   let cursor = "0", seen = 0, going = true, largest = [];
   stop.onclick = () => { going = false; };
@@ -414,6 +414,54 @@ async function big() {
     into.replaceChildren(table(["key", "type", "#bytes, about"], largest.map(({ name, type, bytes }) => [h("code", {}, String(name)), type, human(bytes)])));
   } while (going && cursor !== "0");
   stop.disabled = true;
+}
+
+// Hot keys
+
+async function hot() {
+  const seconds = h("select", { id: "hot-seconds" }, ...["10", "60", "600"].map((count) => h("option", {}, count)));
+  const begin = h("button.main", { id: "hot-begin" }, "Watch");
+  const end = h("button", { type: "button", id: "hot-end" }, "Stop");
+  const into = h("div", { id: "hot" });
+  const state = h("p.faint", { id: "hot-state" });
+  const look = async () => {
+    const found = await server.run("HOTKEYS", "GET");
+    const fields = new Map((found?.[0] ?? []).map(([name, value]) => [String(name), value]));
+    const number = (name) => Number(fields.get(name) ?? 0);
+    const isWatching = number("tracking-active") === 1;
+    begin.disabled = isWatching;
+    end.disabled = !isWatching;
+    if (!found) {
+      state.textContent = "Nobody has watched yet.";
+      into.replaceChildren();
+      return;
+    }
+    state.textContent = `${isWatching ? "Watching, for" : "Watched for"} ${(number("collection-duration-ms") / 1000).toFixed(0)} s: `
+      + `all commands took ${short(number("all-commands-all-slots-us"))} µs and ${human(number("net-bytes-all-commands-all-slots"))}.`;
+    into.replaceChildren(h("div.cards", {},
+      hottest("By time", fields.get("by-cpu-time-us"), number("all-commands-all-slots-us"), (micros) => `${short(micros)} µs`),
+      hottest("By bytes of the network", fields.get("by-net-bytes"), number("net-bytes-all-commands-all-slots"), human)));
+  };
+  page.replaceChildren(h("h1", {}, "Hot keys"),
+    h("p.faint", {}, "Sums up what the commands on each key cost, for a while. The server does so once at a time, for everybody (HOTKEYS)."),
+    h("form.row", { onsubmit: doing(async () => {
+      await server.run("HOTKEYS", "RESET");
+      await server.run("HOTKEYS", "START", "METRICS", 2, "CPU", "NET", "COUNT", 20, "DURATION", seconds.value);
+      await look();
+    }) }, h("label", {}, "seconds", seconds), begin, end),
+    h("section.card", {}, state, into));
+  end.onclick = doing(async () => { await server.run("HOTKEYS", "STOP"); await look(); });
+  await every(1000, look);
+}
+
+/** Keys and costs in turn, and the part of what all commands cost. */
+function hottest(title, list, all, format) {
+  const rows = [];
+  for (let at = 0; at + 1 < (list?.length ?? 0); at += 2) {
+    const cost = Number(list[at + 1]);
+    rows.push([h("code", {}, String(list[at])), format(cost), `${(100 * cost / (all || 1)).toFixed(1)} %`]);
+  }
+  return h("div", {}, h("h2", {}, title), rows.length ? table(["key", "#cost", "#of all"], rows) : h("p.faint", {}, "None."));
 }
 
 // Slots
@@ -574,7 +622,7 @@ async function commandLine() {
 
 const PAGES = [
   ["overview", "Overview", overview], ["keys", "Keys", keys], ["slow", "Slow log", slow], ["clients", "Clients", clients],
-  ["big", "Big keys", big], ["slots", "Slots", slots], ["configuration", "Configuration", configuration], ["commands", "Command line", commandLine],
+  ["big", "Big keys", big], ["hot", "Hot keys", hot], ["slots", "Slots", slots], ["configuration", "Configuration", configuration], ["commands", "Command line", commandLine],
 ];
 
 async function route() {

@@ -1,5 +1,7 @@
 //! Running a unit whose rows are elsewhere.
 
+use std::time::Duration;
+
 use tarn_engine::Wait;
 
 use super::{Allowed, Executor, Ran};
@@ -7,10 +9,53 @@ use crate::dispatch::ahead;
 use crate::dispatch::locks::Mode;
 use crate::dispatch::spec::Flags;
 use crate::dispatch::transaction::{Behind, Replies, Turn};
-use crate::dispatch::unit::{Calls, Outcome, Unit};
-use crate::dispatch::watches::Watching;
-use crate::error::Result;
+use crate::dispatch::unit::{Calls, Outcome, Unit, Waits};
+use crate::dispatch::watches::{KeyWitness, WatchedKey, Watching};
+use crate::encoding::{META, rows, slot};
+use crate::error::{Result, Stop, Why};
 use crate::keyspace::{Located, Place, Source};
+use crate::node::Node;
+
+impl Node {
+    /// Waits where others change the map of databases, or where it is not known yet. Refused where the cluster is away.
+    pub(super) fn wait_open(&self) -> Result<()> {
+        if self.keyspace.is_open() && !self.engine.is_away() {
+            let patience = Duration::from_millis(self.config.current().tikv_timeout_millis);
+            self.keyspace.shared.lease.wait_open(patience);
+        }
+        self.keyspace.ready()
+    }
+
+    /// Whether what was read by the map of this epoch counts; otherwise it is to be read again.
+    pub(super) fn check_read(&self, map_epoch: u64) -> Result<()> {
+        let lease = &self.keyspace.shared.lease;
+        if lease.is_still(map_epoch) {
+            return Ok(());
+        }
+        if lease.has_run_out() {
+            self.keyspace.ready()?;
+        }
+        Err(Stop::Move(Why::Contended))
+    }
+
+    /// Those who will tell whether the keys of a unit were changed by another node.
+    pub(super) fn witnesses<'c>(&self, unit: &Unit<'_, impl Calls<'c>>) -> Result<Vec<KeyWitness>> {
+        let mut all = Vec::new();
+        for call in unit.calls.clone() {
+            let Some(db) = self.keyspace.shared.database(call.db) else { continue };
+            for (at, _) in call.command.spec.keys.positions(call.words) {
+                let key = call.words.get(at).unwrap_or(&[]);
+                let row =
+                    rows::meta(db.physical, slot::of(key), rows::hash48(self.keyspace.seed(), key), key);
+                if let Some(witness) = self.engine.witness(&[(META, &row)])? {
+                    let key = WatchedKey { db: call.db, key: key.into() };
+                    all.push(KeyWitness { key, db, row, witness });
+                }
+            }
+        }
+        Ok(all)
+    }
+}
 
 impl Executor {
     /// Where rows are elsewhere everything is run here, and once: what was read for its own sake would have to be read again. What
@@ -20,7 +65,7 @@ impl Executor {
         unit: &Unit<'_, impl Calls<'c>>,
         replies: &mut Replies<'_>,
     ) -> Outcome {
-        if let Err(stop) = self.node.keyspace.ready() {
+        if let Err(stop) = self.node.wait_open() {
             let error = stop.into_error();
             unit.calls.clone().for_each(|_| replies.refuse(&error));
             return Outcome::Replied { wrote: false };
@@ -52,8 +97,10 @@ impl Executor {
     ) -> Result<Ran> {
         let Executor { node, counters, arena, random, .. } = self;
         let mut env = node.env(unit.first_db(), unit.now_ms, unit.limits, Place::Worker, *random)?;
-        env.woken = unit.woken;
+        env.woken = unit.waits == Waits::Woken;
         let snapshot = node.engine.snapshot()?;
+        // From now on the rows are those of one moment, and so must be the map by which they are found.
+        node.check_read(env.map_epoch)?;
         ahead::fetch(node, &snapshot, unit, false);
         let mut turn = Turn {
             node,
@@ -65,6 +112,8 @@ impl Executor {
             locks: None,
             ahead: None,
             client: unit.caller.client,
+            watch: None,
+            is_aborted: false,
         };
         let (source, located) = (Source::Snapshot(&snapshot), Located::default());
         turn.read_calls(env, source, unit, located, replies).map(Ran::Wrote)

@@ -16,6 +16,10 @@ use crate::keyspace::{STRIPES, first_slot, stripe_of};
 pub const CELL_BYTES: u64 = 32 << 20;
 /// One part in so many must be garbage.
 const DUE_SHARE: u64 = 5;
+/// As [`DUE_SHARE`], where the disk has no room to spare.
+pub const TIGHT_SHARE: u64 = 8;
+/// What a deletion takes, at most: there is no value in it.
+const DELETION_BYTES: u64 = 64;
 /// Less garbage is not worth a compaction.
 pub const DUE_BYTES: u64 = 1 << 20;
 
@@ -28,9 +32,26 @@ pub struct Cell {
     pub rows: u64,
     /// Rows of dead collections, deletions, and what these delete: about.
     pub dead_rows: u64,
+    /// Those of `rows` that are deletions.
+    pub deletions: u64,
 }
 
 impl Cell {
+    /// As [`Cell::dead_bytes`], told apart what deletions take and what they delete, which is much more where values are long.
+    pub fn freed_bytes(&self) -> u64 {
+        let deletions = self.deletions.min(self.rows);
+        let own = (self.bytes / self.rows.max(1)).min(DELETION_BYTES) * deletions;
+        let others = self.rows - deletions;
+        let dead = self.dead_rows.saturating_sub(deletions).min(others);
+        let deleted = u128::from(self.bytes - own) * u128::from(dead) / u128::from(others.max(1));
+        own + deleted as u64
+    }
+
+    /// As [`Cell::is_due`], where the disk has no room to spare.
+    pub fn is_due_soon(&self) -> bool {
+        self.freed_bytes() >= DUE_BYTES && self.freed_bytes().saturating_mul(TIGHT_SHARE) >= self.bytes
+    }
+
     pub fn dead_bytes(&self) -> u64 {
         let dead = u128::from(self.dead_rows.min(self.rows));
         (u128::from(self.bytes) * dead / u128::from(self.rows.max(1))) as u64
@@ -83,8 +104,7 @@ fn join(db: u32, stored: &[Stored], dead: &[u64], cells: &mut Vec<Cell>) {
     for (stripe, here) in stored.iter().enumerate() {
         sum.bytes += here.bytes;
         sum.rows += here.rows;
-        // A deletion and the row that it deletes.
-        sum.deletions += here.deletions * 2.0;
+        sum.deletions += here.deletions;
         dead_rows += dead.get(stripe).copied().unwrap_or(0);
         if sum.bytes >= CELL_BYTES as f64 || stripe + 1 == stored.len() {
             cells.push(Cell {
@@ -92,7 +112,9 @@ fn join(db: u32, stored: &[Stored], dead: &[u64], cells: &mut Vec<Cell>) {
                 stripes: start..stripe + 1,
                 bytes: sum.bytes.round() as u64,
                 rows: sum.rows.round() as u64,
-                dead_rows: dead_rows + sum.deletions.round() as u64,
+                // A deletion and the row that it deletes.
+                dead_rows: dead_rows + (sum.deletions * 2.0).round() as u64,
+                deletions: sum.deletions.round() as u64,
             });
             start = stripe + 1;
             (sum, dead_rows) = (Stored::default(), 0);
@@ -130,7 +152,10 @@ mod tests {
     #[test]
     fn little_is_one_cell_and_much_is_cut() {
         let few = cells(&[part((0, 0), (0, 255), 3000, 30)], &[0, 5], &dead(0, 7, 15));
-        assert_eq!(few[0], Cell { db: 0, stripes: 0..256, bytes: 3000, rows: 30, dead_rows: 15 });
+        assert_eq!(
+            few[0],
+            Cell { db: 0, stripes: 0..256, bytes: 3000, rows: 30, dead_rows: 15, deletions: 0 }
+        );
         assert_eq!((few.len(), few[1].bytes, few[1].db), (2, 0, 5));
         assert_eq!(few[0].dead_bytes(), 1500);
         assert!(!few[0].is_due(), "not worth it");
@@ -146,12 +171,33 @@ mod tests {
 
     #[test]
     fn a_fifth_is_due() {
-        let cell = |dead_rows| Cell { db: 0, stripes: 0..1, bytes: 5 * DUE_BYTES, rows: 100, dead_rows };
+        let cell = |dead_rows| Cell {
+            db: 0,
+            stripes: 0..1,
+            bytes: 5 * DUE_BYTES,
+            rows: 100,
+            dead_rows,
+            deletions: 0,
+        };
         assert!(cell(20).is_due() && !cell(19).is_due());
+        let wide = |dead_rows| Cell { bytes: 8 * DUE_BYTES, rows: 1000, ..cell(dead_rows) };
+        assert!(wide(125).is_due_soon() && !wide(124).is_due_soon());
         assert!(cell(u64::MAX).is_due());
         assert_eq!(cell(u64::MAX).dead_bytes(), 5 * DUE_BYTES, "no more than there is");
         let small = Cell { bytes: DUE_BYTES - 1, ..cell(100) };
         assert!(!small.is_due());
+    }
+
+    #[test]
+    fn what_is_deleted_is_longer_than_its_deletion() {
+        // 900 values of 1000 bytes, and 100 deletions.
+        let long = Cell { db: 0, stripes: 0..1, bytes: 906_400, rows: 1000, dead_rows: 200, deletions: 100 };
+        assert_eq!(long.freed_bytes(), 100 * 1064);
+        // Where all rows are as short as a deletion, each counts alike.
+        let short = Cell { bytes: 20_000, ..long.clone() };
+        assert_eq!((short.freed_bytes(), short.dead_bytes()), (4000, 4000));
+        let all = Cell { dead_rows: u64::MAX, deletions: u64::MAX, ..long };
+        assert!(all.freed_bytes() <= all.bytes);
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use crate::reply::Arena;
 use std::collections::BTreeSet;
 
 use tarn_engine::{AnyRead, Wait, Write as _};
@@ -32,15 +33,16 @@ fn change_count(txn: &mut tarn_engine::AnyWrite<'_>, slot: u16, by: i64) {
         true => system::Counts::decode(&value).unwrap(),
         false => system::Counts::default(),
     };
-    counts.keys = counts.keys.checked_add_signed(by).unwrap();
+    counts.keys = counts.keys.checked_add(by).unwrap();
     txn.put(SYSTEM, &row, &[&counts.encode()]);
 }
 
-fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> ReadCx<'a> {
+fn view<'a>(kit: &'a Kit, arena: &'a mut Arena, random: u64, place: Place) -> ReadCx<'a> {
     let read: AnyRead<'a> = kit.node.engine.begin_read(Wait::Allowed);
     let env = Env {
         keyspace: &kit.node.keyspace,
         db: Db { logical: 0, physical: 0 },
+        map_epoch: 0,
         now_ms: START_MS,
         place,
         located: Located::default(),
@@ -57,7 +59,7 @@ fn view<'a>(kit: &'a Kit, arena: &'a mut Vec<u8>, random: u64, place: Place) -> 
 
 /// One call of SCAN: the keys and the next cursor.
 fn one_page(kit: &Kit, cursor: u64, count: usize) -> (Vec<Vec<u8>>, u64) {
-    let (mut arena, mut keys) = (vec![], vec![]);
+    let (mut arena, mut keys) = (Arena::new(), vec![]);
     let mut cx = view(kit, &mut arena, 0, Place::Worker);
     let next = page(&mut cx, cursor, count, &mut |found| keys.push(found.key.to_vec())).unwrap();
     (keys, next)
@@ -99,7 +101,7 @@ fn every_key_comes_once_in_any_step() {
         assert_eq!(whole_scan(&kit, count), all, "count {count}");
     }
     assert_eq!(one_page(&kit, 0, CORNERS.len()).1, 0, "the end is seen without another call");
-    let (mut arena, mut keys) = (vec![], vec![]);
+    let (mut arena, mut keys) = (Arena::new(), vec![]);
     let mut cx = view(&kit, &mut arena, 0, Place::Worker);
     every_key(&mut cx, &mut |found| {
         keys.push(found.key.to_vec());
@@ -210,7 +212,7 @@ fn slots_list_their_own_keys() {
     put(&kit, 5, 3, b"b", 0);
     put(&kit, 6, 0, b"c", 0);
     let keys = |slot, limit| {
-        let (mut arena, mut keys) = (vec![], vec![]);
+        let (mut arena, mut keys) = (Arena::new(), vec![]);
         let mut cx = view(&kit, &mut arena, 0, Place::Worker);
         slot_keys(&mut cx, slot, limit, &mut |key| keys.push(key.to_vec())).unwrap();
         keys
@@ -222,7 +224,7 @@ fn slots_list_their_own_keys() {
 }
 
 fn picks(kit: &Kit, times: u64, place: Place) -> Vec<Result<Option<Vec<u8>>>> {
-    let mut arena = vec![];
+    let mut arena = Arena::new();
     (0..times)
         .map(|random| {
             let mut picked = None;

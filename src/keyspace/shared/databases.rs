@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tarn_engine::{AnyWrite, Direction, Range, Read as _, Write as _};
+use tarn_engine::{Direction, Range, Read, Write as _};
 
 use crate::encoding::{SYSTEM, system};
 use crate::error::{Error, Result};
@@ -14,7 +14,8 @@ use crate::keyspace::{Db, View as _, WriteCx};
 /// A logical database without a row of its own has its own number; numbers given out later start here.
 pub const FIRST_FRESH_PHYSICAL: u64 = 1 << 16;
 
-/// The map in memory, true while the caller holds a stripe lock: whoever changes it holds all of them.
+/// The map in memory, true while the caller holds a stripe lock: whoever changes it holds all of them. Where several nodes share the data
+/// it is also true only within a lease: see [`super::lease`].
 ///
 /// Clients may use the first `count`. More are on record where the server ran with more before: their keys are kept.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl Databases {
         (0..=u16::MAX).map_while(|logical| self.get(logical))
     }
 
-    fn recorded(&self, logical: u16) -> Option<Db> {
+    pub(super) fn recorded(&self, logical: u16) -> Option<Db> {
         let physical = match self.physical.get() {
             Some(physical) => physical.get(usize::from(logical))?.load(Ordering::Acquire),
             // Clients may choose one before anything is known of it; nothing is read or written yet.
@@ -121,7 +122,7 @@ fn remap(cx: &mut WriteCx<'_>, db: Db) {
 }
 
 /// The numbers of all databases up to the last that is wanted or on record.
-pub(super) fn mapped(txn: &AnyWrite<'_>, databases: u16) -> Result<Vec<u32>> {
+pub fn mapped(txn: &impl Read, databases: u16) -> Result<Vec<u32>> {
     let mut numbers: Vec<u32> = (0..databases).map(u32::from).collect();
     let mut malformed = None;
     let (start, end) = system::all_databases();

@@ -1,9 +1,9 @@
 //! What all who work on one set of data share, behind one door: which rows the databases have, the versions of
 //! collections, how many keys there are, and who does the work in the background.
 //!
-//! Here one process owns its data, so the answers are numbers in its memory and rows that it alone writes. Where several
-//! nodes share the data, the same questions have other answers: the map of databases under a lease, versions from the
-//! cluster's clock, counts per node that are summed when asked, duties by leases. Nobody outside names the parts.
+//! Where one process owns its data the answers are numbers in its memory and rows that it alone writes. Where several nodes share the
+//! data, the same questions have other answers: the map of databases counts under a [`Lease`], each start takes versions of its own,
+//! counts are kept by node and summed when asked, and duties are divided among those who are there. Nobody outside names the parts.
 //!
 //! What needs no transaction is a method of [`Shared`]; what reads or writes rows is a function of the context.
 
@@ -14,27 +14,37 @@ mod ownership;
 mod versions;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tarn_engine::AnyWrite;
 
 use self::databases::Databases;
 use self::lease::Lease;
+use self::ownership::Ownership;
 use self::versions::Versions;
 use super::context::Db;
+use super::stripe_of;
+use crate::encoding::system::{self, SystemKey};
 use crate::error::Result;
 
 pub use self::counters::{count, counts, key_count, key_counts};
-pub use self::databases::{flush, swap};
+pub use self::databases::{flush, mapped, swap};
 pub use self::ownership::Duty;
-pub use self::versions::{Building, record_reserve};
+pub use self::versions::{Building, record_reserve, versions_beside};
 
 #[derive(Debug)]
 pub struct Shared {
     databases: Databases,
     versions: Versions,
-    /// Who serves the data.
+    ownership: Ownership,
+    /// Which of the counters are those of this process, where several have some; [`NO_SEAT`] elsewhere.
+    seat: AtomicU32,
+    /// How long the map of databases counts.
     pub lease: Lease,
 }
+
+/// The counters are nobody else's.
+const NO_SEAT: u32 = u32::MAX;
 
 /// What [`Shared::read`] found, for [`Shared::opened`].
 pub struct Record {
@@ -43,16 +53,21 @@ pub struct Record {
 }
 
 impl Shared {
-    /// Of data of which nothing is known yet. Clients will be able to use `databases` of the databases.
-    pub fn waiting(databases: u16, lease: Lease) -> Shared {
-        let databases = Databases::waiting(usize::from(databases));
-        Shared { databases, versions: Versions::reserved(0, 0), lease }
+    /// Of data of which nothing is known yet, and that other processes may share. Clients will be able to use `databases` of the databases.
+    pub fn waiting(databases: u16, is_shared: bool) -> Shared {
+        Shared {
+            databases: Databases::waiting(usize::from(databases)),
+            versions: Versions::reserved(0, 0),
+            ownership: if is_shared { Ownership::none() } else { Ownership::alone() },
+            seat: AtomicU32::new(NO_SEAT),
+            lease: if is_shared { Lease::wanted() } else { Lease::not_needed() },
+        }
     }
 
     /// Reads what is on record, and reserves versions with the same transaction.
     pub fn read(&self, txn: &mut AnyWrite<'_>) -> Result<Record> {
         let databases = databases::mapped(txn, self.databases.count() as u16)?;
-        Ok(Record { databases, versions: Versions::reserve(txn)? })
+        Ok(Record { databases, versions: Versions::reserve(txn, !self.lease.is_needed())? })
     }
 
     /// The transaction is durable.
@@ -67,7 +82,7 @@ impl Shared {
         Shared {
             databases: Databases::new((0..databases).map(u32::from), usize::from(databases)),
             versions: Versions::reserved(1, 1 << 40),
-            lease: Lease::not_needed(),
+            ..Shared::waiting(databases, false)
         }
     }
 }
@@ -93,6 +108,12 @@ impl Shared {
     /// The logical database that has this number now. None is a number that was dropped.
     pub fn owner(&self, physical: u32) -> Option<Db> {
         self.databases.owner(physical)
+    }
+
+    /// Those whose numbers are others by now, as they are on record.
+    pub fn changed(&self, numbers: &[u32]) -> Vec<Db> {
+        let now = (0..=u16::MAX).zip(numbers).map(|(logical, physical)| Db { logical, physical: *physical });
+        now.filter(|db| self.databases.recorded(db.logical).is_some_and(|known| known != *db)).collect()
     }
 
     /// Databases have other numbers, by a commit that was just made.
@@ -135,6 +156,33 @@ impl Shared {
     /// Whether this process does such work now: to be asked before each step of it.
     #[inline]
     pub fn owns(&self, duty: Duty) -> bool {
-        ownership::owns(duty)
+        self.ownership.owns(duty)
+    }
+
+    /// Which of those who are there this process is.
+    pub fn set_place(&self, place: u32, count: u32) {
+        self.ownership.set(place, count);
+    }
+}
+
+/// Counters of keys.
+impl Shared {
+    /// The row that this process counts the keys of a slot's stripe in.
+    #[inline]
+    pub fn count_row(&self, db: u32, slot: u16) -> SystemKey {
+        match self.seat() {
+            None => system::key_count(db, stripe_of(slot)),
+            Some(seat) => system::key_count_of(db, stripe_of(slot), seat),
+        }
+    }
+
+    /// Which counters are those of this process; none where they are nobody else's.
+    #[inline]
+    pub fn seat(&self) -> Option<u16> {
+        u16::try_from(self.seat.load(Ordering::Relaxed)).ok()
+    }
+
+    pub fn set_seat(&self, seat: u16) {
+        self.seat.store(u32::from(seat), Ordering::Relaxed);
     }
 }

@@ -19,6 +19,8 @@ use crate::keyspace::WriteCx;
 
 /// A start reserves this many versions with one row; none of an earlier start's is given out again.
 pub const RESERVE: u64 = 1 << 32;
+/// The same where others reserve some too, so that a process has one range: it lasts for its life.
+pub const SHARED_RESERVE: u64 = 1 << 40;
 
 /// Threads that register versions at a time without touching each other's cache lines. More of them share.
 const LANES: usize = 64;
@@ -70,13 +72,26 @@ pub fn record_reserve(cx: &mut WriteCx<'_>, limit: u64) {
     cx.put(SYSTEM, &system::version_limit(), &[&limit.to_be_bytes()]);
 }
 
+/// The versions that are not among those of the processes with these first ones, sorted.
+pub fn versions_beside(firsts: &[u64]) -> Vec<Range<u64>> {
+    let mut from = 0;
+    let mut beside = Vec::new();
+    for first in firsts {
+        beside.push(from..*first);
+        from = first.saturating_add(SHARED_RESERVE);
+    }
+    beside.push(from..u64::MAX);
+    beside.retain(|versions| versions.start < versions.end);
+    beside
+}
+
 impl Versions {
     /// Reserves those behind all that were ever reserved.
-    pub fn reserve(txn: &mut AnyWrite<'_>) -> Result<Range<u64>> {
+    pub fn reserve(txn: &mut AnyWrite<'_>, is_alone: bool) -> Result<Range<u64>> {
         let mut value = Vec::new();
         let is_known = txn.get(SYSTEM, &system::version_limit(), &mut value)?;
         let first = if is_known { system::read_u64(&value)? } else { 1 };
-        let limit = first.saturating_add(RESERVE);
+        let limit = first.saturating_add(if is_alone { RESERVE } else { SHARED_RESERVE });
         txn.put(SYSTEM, &system::version_limit(), &[&limit.to_be_bytes()]);
         Ok(first..limit)
     }
@@ -150,6 +165,18 @@ impl Versions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_nobodys_lies_between() {
+        let all = |firsts: &[u64]| {
+            versions_beside(firsts).into_iter().map(|beside| (beside.start, beside.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&[]), [(0, u64::MAX)]);
+        let (one, two) = (1, 1 + 2 * SHARED_RESERVE);
+        let beside = [(0, 1), (1 + SHARED_RESERVE, two), (two + SHARED_RESERVE, u64::MAX)];
+        assert_eq!(all(&[one, two]), beside);
+        assert_eq!(all(&[0, SHARED_RESERVE]), [(2 * SHARED_RESERVE, u64::MAX)]);
+    }
 
     #[test]
     fn the_reserve_is_a_hard_limit() {

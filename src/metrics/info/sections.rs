@@ -16,7 +16,8 @@ use crate::dispatch::registry::registry;
 use crate::encoding::system::{Counts, FieldIndex};
 use crate::error::Result;
 use crate::keyspace::local::pressure;
-use crate::keyspace::{scan, shared};
+use crate::keyspace::{entry, scan, shared};
+use crate::metrics::memory::Parts;
 use crate::metrics::process;
 use crate::node::Node;
 use crate::pubsub::Kind;
@@ -113,9 +114,12 @@ pub fn memory(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     text.field("allocator_rss_bytes", heap.resident_bytes.saturating_sub(heap.active_bytes));
     text.field("mem_fragmentation_ratio", format_args!("{:.2}", ratio(rss, heap.allocated_bytes)));
     text.field("mem_fragmentation_bytes", rss.saturating_sub(heap.allocated_bytes));
-    let buffers =
-        node.clients.list().iter().map(|client| client.query_bytes() + client.reply_bytes()).sum::<usize>();
-    text.field("mem_clients_normal", buffers);
+    // What it is used for: together with what nobody counts that is `used_memory_rss`.
+    let parts = Parts::of(node);
+    for (name, bytes) in &parts.known {
+        text.field(name, bytes);
+    }
+    text.field("mem_other", parts.other());
     text.field("mem_clients_slaves", 0);
     text.field("mem_allocator", "jemalloc-5.3.0");
     text.field("active_defrag_running", 0);
@@ -286,6 +290,16 @@ pub fn tikv(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("tikv_lock_waits", stats.lock_waits),
         ("tikv_transport_errors", stats.transport_errors),
     ]);
+    let (others, links) = (&node.nodes, node.nodes.shown());
+    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    text.fields([
+        ("tikv_nodes", others.members().len() as u64),
+        ("tikv_links_to", links.iter().filter(|link| link.is_own).count() as u64),
+        ("tikv_links_from", links.iter().filter(|link| !link.is_own).count() as u64),
+        ("tikv_messages_sent", read(&others.counters.sent)),
+        ("tikv_messages_received", read(&others.counters.received)),
+        ("tikv_messages_dropped", read(&others.counters.dropped)),
+    ]);
     for call in stats.calls {
         let usec = call.nanos / 1_000;
         text.field(
@@ -371,13 +385,40 @@ pub fn cluster(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     Ok(())
 }
 
-/// Databases that hold keys. How long they live on average is not known: 0, as in Redis before it has sampled any.
+/// Keys that are looked at for the average time that those of a database have left.
+const TTL_SAMPLES: usize = 32;
+
+/// Databases that hold keys.
 pub fn keyspace(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     for (logical, counts) in key_counts(node)? {
         let Counts { keys, expiring } = counts;
-        text.field(&format!("db{logical}"), format_args!("keys={keys},expires={expiring},avg_ttl=0"));
+        let avg_ttl = if expiring == 0 { 0 } else { average_ttl(node, logical)? };
+        text.field(&format!("db{logical}"), format_args!("keys={keys},expires={expiring},avg_ttl={avg_ttl}"));
     }
     Ok(())
+}
+
+/// How long keys with an expiry have to live, in milliseconds: the average of some that are picked at random, 0 where none of them has
+/// one. Where rows are elsewhere that would be many requests, and it is 0.
+fn average_ttl(node: &Arc<Node>, logical: u16) -> Result<u64> {
+    if node.engine.is_shared() {
+        return Ok(0);
+    }
+    let mut executor = Executor::uncounted(node);
+    let (mut sum_ms, mut count) = (0, 0);
+    for _ in 0..TTL_SAMPLES {
+        let left = executor.look(logical, |cx| {
+            let mut picked = None;
+            scan::pick(cx, &mut |key| picked = Some(key.to_vec()))?;
+            let Some(key) = picked else { return Ok(None) };
+            let (db, now_ms) = (cx.env.db, cx.env.now_ms);
+            let at_ms = entry::find_stored(cx, db, &key)?.expire_at_ms();
+            Ok((at_ms != 0).then(|| at_ms.saturating_sub(now_ms)))
+        })?;
+        sum_ms += left.unwrap_or(0);
+        count += u64::from(left.is_some());
+    }
+    Ok(sum_ms / count.max(1))
 }
 
 /// Keys per database that has any.

@@ -39,10 +39,14 @@ pub fn install(lua: &Lua) -> mlua::Result<()> {
     }
 }
 
-/// Settings of `cjson` that scripts have changed are again as in a new VM.
-pub fn reset(lua: &Lua) -> mlua::Result<()> {
-    // SAFETY: the closure owns nothing, and leaves the stack as it was.
-    unsafe { lua.exec_raw((), |state| cjson::reset(&Stack::new(state))) }
+/// Pushes the settings of `cjson`, for [`reset`].
+pub fn push_settings(stack: &Stack<'_>) {
+    cjson::push_settings(stack);
+}
+
+/// Settings of `cjson` that scripts have changed are again as in a new VM. The settings are at `index`.
+pub fn reset(stack: &Stack<'_>, index: c_int) {
+    cjson::reset(stack, index);
 }
 
 /// Sets a function of the library on top of the stack.

@@ -69,7 +69,7 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
         let pause = if backlog { Duration::from_millis(1) } else { TURN };
         match stop.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
         }
         tarn_engine::failpoint::reach("sweeper");
         backlog = match sweeper.turn() {
@@ -87,6 +87,10 @@ pub fn run(node: Arc<Node>, stop: &Receiver<()>) {
                 false
             }
         };
+    }
+    // A start behind a step of the machine's clock does not bring back what has expired.
+    if let Err(error) = sweeper.record_clock() {
+        tracing::warn!(%error, "the time is not on record");
     }
 }
 
@@ -198,7 +202,14 @@ impl Sweeper {
 
     /// After a restart the clock shows no less than it did when something last expired.
     fn note_clock(&mut self) -> Result<()> {
-        if !self.clock_needed || self.clock_noted.elapsed() < CLOCK_EVERY {
+        if self.clock_noted.elapsed() < CLOCK_EVERY {
+            return Ok(());
+        }
+        self.record_clock()
+    }
+
+    fn record_clock(&mut self) -> Result<()> {
+        if !self.clock_needed {
             return Ok(());
         }
         let now_ms = self.executor.node.clock.now_ms();

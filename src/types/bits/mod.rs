@@ -8,6 +8,7 @@ use super::string::{self, Draft, Pieces, Value};
 use crate::encoding::DATA;
 use crate::encoding::string::{INLINE_MAX, PIECE_LEN};
 use crate::error::Result;
+use crate::keyspace::build::Builder;
 use crate::keyspace::{Entry, Env, Event, View, WriteCx, entry};
 
 /// The bit at a place; behind the end of the string all bits are clear.
@@ -198,16 +199,18 @@ pub fn combine(
     // In steps, so that memory does not grow with the operands.
     let step = Env::IO_THREAD_MAX_BYTES as u64;
     let mut number = 0;
+    let mut build = Builder::begin(&cx.env, len / PIECE_LEN as u64)?;
     for start in (0..len).step_by(Env::IO_THREAD_MAX_BYTES) {
         work.part(cx, operation, operands, start..(start + step).min(len))?;
         for bytes in work.result.chunks(PIECE_LEN) {
             // Zeros need no row.
             if bytes.iter().any(|byte| *byte != 0) {
-                cx.put(DATA, &pieces.row(number), &[bytes]);
+                build.put(cx, DATA, &pieces.row(number), &[bytes])?;
             }
             number += 1;
         }
     }
+    build.finish(cx)?;
     string::store_pieces(cx, to, &pieces, 0)?;
     cx.notify(Event::SET, to.key);
     Ok(len)

@@ -95,7 +95,7 @@ impl<'k> Collection<'k> {
     pub fn open_or_create(cx: &mut WriteCx<'_>, key: &'k [u8], kind: Kind) -> Result<Collection<'k>> {
         let found = entry::find(cx, key)?;
         if found.exists() {
-            Collection::of(cx, found, kind)?.ok_or(Error::NoSuchKey.into())
+            Collection::of(cx, found, kind)?.ok_or_else(|| Error::NoSuchKey.into())
         } else {
             Collection::create(cx, found, kind)
         }

@@ -1,7 +1,9 @@
 //! Walking rows in bounded steps.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
+use smallvec::SmallVec;
 use tarn_engine::{Direction, Range, Space};
 
 use crate::encoding::collection::HASH_LEN;
@@ -12,6 +14,8 @@ use crate::keyspace::View;
 /// Rows of the first step and of the first one behind a seek. Each further step is four times as long: who seeks often
 /// reads little in vain, who reads on asks seldom.
 const FIRST_STEP: usize = 4;
+/// The same of several ranges: one step reads what most searches want of all of them.
+const FIRST_STEP_OF_RANGES: usize = 16;
 /// Most rows, and bytes after which no further row is read, of one step.
 pub const MAX_STEP_ROWS: usize = 256;
 pub const MAX_STEP_BYTES: usize = 64 * 1024;
@@ -44,9 +48,10 @@ impl<'a> Element<'a> {
 pub struct Walk {
     space: Space,
     prefix_len: usize,
-    /// What is left to be read.
+    /// What is left to be read, and what comes behind it.
     start: RowKey,
     end: RowKey,
+    others: VecDeque<(RowKey, RowKey)>,
     direction: Direction,
     step: usize,
     /// The rows of the step: keys without prefix and values, one behind the other.
@@ -73,6 +78,7 @@ impl Walk {
             prefix_len,
             start,
             end,
+            others: VecDeque::new(),
             direction,
             step: FIRST_STEP,
             bytes: Vec::new(),
@@ -80,6 +86,13 @@ impl Walk {
             at: 0,
             ended: false,
         }
+    }
+
+    /// Walks several ranges, one after the other, each forward.
+    pub fn over_all(space: Space, prefix_len: usize, mut ranges: VecDeque<(RowKey, RowKey)>) -> Walk {
+        let (start, end) = ranges.pop_front().unwrap_or_default();
+        let walk = Walk::over(space, prefix_len, start, end, Direction::Forward);
+        Walk { others: ranges, step: FIRST_STEP_OF_RANGES, ..walk }
     }
 
     /// A walk over all there is, that reads much at once.
@@ -152,13 +165,12 @@ impl Walk {
     }
 
     fn read(&mut self, cx: &impl View) -> Result<()> {
-        let Walk { space, prefix_len, start, end, direction, step, bytes, rows, at, ended } = self;
+        let Walk { space, prefix_len, start, end, others, direction, step, bytes, rows, at, ended } = self;
         bytes.clear();
         rows.clear();
         *at = 0;
         let mut full = false;
-        let range = Range { start: start.as_slice(), end: end.as_slice() };
-        cx.scan_with(*space, range, *direction, *step, &mut |key, value| {
+        let mut take = |key: &[u8], value: &[u8]| {
             let begin = bytes.len();
             let sub = key.get(*prefix_len..).unwrap_or_default();
             bytes.extend_from_slice(sub);
@@ -166,8 +178,24 @@ impl Walk {
             rows.push(Row { start: begin, sub_len: sub.len(), end: bytes.len() });
             full = rows.len() == *step || bytes.len() >= MAX_STEP_BYTES;
             if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        *ended = !full;
+        };
+        let range = Range { start: start.as_slice(), end: end.as_slice() };
+        if others.is_empty() {
+            cx.scan_with(*space, range, *direction, *step, &mut take)?;
+            *ended = !full;
+        } else {
+            let behind = others.iter().map(|(start, end)| Range { start, end });
+            let ranges: SmallVec<[Range<'_>; 9]> = std::iter::once(range).chain(behind).collect();
+            let mut reached = 0;
+            *ended = cx.rows().scan_ranges(*space, &ranges, *step, &mut |number, key, value| {
+                reached = number;
+                take(key, value)
+            })?;
+            drop(ranges);
+            if let Some(last) = others.drain(..reached).next_back() {
+                (*start, *end) = last;
+            }
+        }
         *step = (*step * 4).min(MAX_STEP_ROWS);
         let Some(last) = rows.last() else { return Ok(()) };
         let sub = bytes.get(last.start..last.start + last.sub_len).unwrap_or_default();

@@ -45,7 +45,7 @@ pub fn cells(area: &Area) -> SmallVec<[Cell; 9]> {
         center = Cell::of(area.center, step);
     }
     // Where the centre's cell ends beyond the area, nothing on that side is of interest. At the first step the cells on all
-    // sides are the same few.
+    // sides are the same few; later on none is the same as another.
     let own = center.span();
     let is_needed = |columns: i32, rows: i32| {
         step < 2
@@ -57,7 +57,7 @@ pub fn cells(area: &Area) -> SmallVec<[Cell; 9]> {
     let mut cells: SmallVec<[Cell; 9]> = SmallVec::new();
     for (columns, rows) in AROUND {
         let cell = center.neighbour(columns, rows);
-        if is_needed(columns, rows) && !cells.contains(&cell) {
+        if is_needed(columns, rows) && (step >= 2 || !cells.contains(&cell)) {
             cells.push(cell);
         }
     }

@@ -1,22 +1,17 @@
 //! Walking the members of an area.
 
-use smallvec::SmallVec;
-
 use super::area::Area;
+use super::cover;
 use super::grid::Position;
 use super::points::Point;
-use super::{cover, grid::Cell};
 use crate::error::Result;
 use crate::keyspace::{Env, View};
 use crate::types::collection::Walk;
-use crate::types::zset::{Direction, ScoreRange, Scored, SortedSet};
+use crate::types::zset::{ScoreRange, Scored, SortedSet};
 
 /// Shows the members in an area, cell after cell, in each by their scores. Memory holds a step of rows.
 pub struct Finder<'a> {
     area: &'a Area,
-    cells: SmallVec<[Cell; 9]>,
-    /// The next cell.
-    at: usize,
     walk: Option<Walk>,
     /// The walk stands before what was shown last.
     shown: bool,
@@ -25,7 +20,7 @@ pub struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     pub fn new(area: &'a Area) -> Finder<'a> {
-        Finder { area, cells: cover::cells(area), at: 0, walk: None, shown: false, touched: 0 }
+        Finder { area, walk: None, shown: false, touched: 0 }
     }
 
     /// The next member. Leaves the I/O thread where it has become much work to find it.
@@ -40,22 +35,17 @@ impl<'a> Finder<'a> {
 
     /// Goes on to the next member inside.
     fn seek(&mut self, cx: &impl View, set: &SortedSet<'_>) -> Result<Option<(f64, Position, f64)>> {
-        loop {
-            let Some(walk) = &mut self.walk else {
-                let Some(cell) = self.cells.get(self.at) else { return Ok(None) };
-                self.at += 1;
+        let walk = self.walk.get_or_insert_with(|| {
+            set.walk_all(cover::cells(self.area).iter().map(|cell| {
                 let (min, max) = cell.scores();
-                let range = ScoreRange { min, max, above_min: false, below_max: true };
-                self.walk = Some(set.walk(set.by_score(&range), Direction::Forward));
-                continue;
-            };
+                set.by_score(&ScoreRange { min, max, above_min: false, below_max: true })
+            }))
+        });
+        loop {
             if std::mem::take(&mut self.shown) {
                 walk.skip();
             }
-            let Some(row) = walk.peek(cx)? else {
-                self.walk = None;
-                continue;
-            };
+            let Some(row) = walk.peek(cx)? else { return Ok(None) };
             self.touched += 1;
             cx.env().move_if_heavy(self.touched, Env::IO_THREAD_MAX_ROWS)?;
             let score = Scored::of_row(row)?.score;

@@ -28,12 +28,14 @@ impl Position {
     }
 
     pub fn score(&self) -> f64 {
-        Cell::of(*self, MAX_STEP).bits as f64
+        Cell::of(*self, MAX_STEP).bits() as f64
     }
 
     /// The middle of the cell that a score names. Every score names one, whatever a client has stored.
     pub fn of_score(score: f64) -> Position {
-        let Span { lon, lat } = Cell { bits: to_bits(score), step: MAX_STEP }.span();
+        let bits = to_bits(score);
+        let cell = Cell { column: gather(bits >> 1), row: gather(bits), step: MAX_STEP };
+        let Span { lon, lat } = cell.span();
         Position {
             lon: ((lon.0 + lon.1) / 2.0).clamp(-MAX_LON, MAX_LON),
             lat: ((lat.0 + lat.1) / 2.0).clamp(-MAX_LAT, MAX_LAT),
@@ -42,7 +44,7 @@ impl Position {
 
     /// As geohash.org writes it: eleven digits, the last always zero.
     pub fn geohash(&self) -> [u8; 11] {
-        let bits = Cell::within(*self, MAX_STEP, POLE).bits;
+        let bits = Cell::within(*self, MAX_STEP, POLE).bits();
         let mut text = *b"00000000000";
         for (i, digit) in (1..).zip(text.iter_mut().take(10)) {
             let index = bits >> (SCORE_BITS - 5 * i) & 0x1f;
@@ -68,7 +70,8 @@ pub struct Span {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    bits: u64,
+    column: u32,
+    row: u32,
     step: u32,
 }
 
@@ -80,23 +83,19 @@ impl Cell {
     /// In a grid that reaches to these latitudes. At the very end of it, row or column is one too high.
     fn within(Position { lon, lat }: Position, step: u32, max_lat: f64) -> Cell {
         let number = |at: f64, max: f64| ((at + max) / (2.0 * max) * (1_u64 << step) as f64) as u32;
-        Cell::at(number(lon, MAX_LON), number(lat, max_lat), step)
+        Cell { column: number(lon, MAX_LON), row: number(lat, max_lat), step }
     }
 
-    fn at(column: u32, row: u32, step: u32) -> Cell {
-        Cell { bits: spread(column) << 1 | spread(row), step }
-    }
-
-    fn column_and_row(&self) -> (u32, u32) {
-        (gather(self.bits >> 1), gather(self.bits))
+    /// Its number.
+    fn bits(&self) -> u64 {
+        spread(self.column) << 1 | spread(self.row)
     }
 
     /// The cell so many columns and rows away, -1, 0 or 1. The grid has no ends.
     pub fn neighbour(&self, columns: i32, rows: i32) -> Cell {
         let mask = (1_u32 << self.step) - 1;
         let moved = |at: u32, by: i32| if by == 0 { at } else { at.wrapping_add_signed(by) & mask };
-        let (column, row) = self.column_and_row();
-        Cell::at(moved(column, columns), moved(row, rows), self.step)
+        Cell { column: moved(self.column, columns), row: moved(self.row, rows), step: self.step }
     }
 
     pub fn span(&self) -> Span {
@@ -105,14 +104,13 @@ impl Cell {
             let edge = |number: u32| -max + f64::from(number) / scale * (2.0 * max);
             (edge(number), edge(number.wrapping_add(1)))
         };
-        let (column, row) = self.column_and_row();
-        Span { lon: side(column, MAX_LON), lat: side(row, MAX_LAT) }
+        Span { lon: side(self.column, MAX_LON), lat: side(self.row, MAX_LAT) }
     }
 
     /// The first score of the cell and the first one behind it.
     pub fn scores(&self) -> (f64, f64) {
-        let shift = SCORE_BITS - 2 * self.step;
-        ((self.bits << shift) as f64, ((self.bits + 1) << shift) as f64)
+        let (bits, shift) = (self.bits(), SCORE_BITS - 2 * self.step);
+        ((bits << shift) as f64, ((bits + 1) << shift) as f64)
     }
 }
 

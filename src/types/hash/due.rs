@@ -111,7 +111,7 @@ pub fn take_due(
         heads.clear();
         let wanted: SmallVec<[&[u8]; PER_WRITE]> = rows.iter().map(|row| &**row).collect();
         cx.get_each(DATA, &wanted, &mut |_, stored| {
-            let stored = stored.ok_or(Stop::from(Error::Damaged("an expiry without a field")));
+            let stored = stored.ok_or_else(|| Stop::from(Error::Damaged("an expiry without a field")));
             heads.push(stored.and_then(|stored| Ok(Head::decode(stored)?.0)));
         })?;
         for ((Place { indexed_ms, end }, row), head) in places.iter().zip(&rows).zip(heads.drain(..)) {

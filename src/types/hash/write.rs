@@ -313,9 +313,10 @@ pub fn increment(cx: &mut WriteCx<'_>, key: &[u8], field: &[u8], by: i64) -> Res
     let hash = Hash::open_or_create(cx, key, Maker::Redis)?;
     update(cx, hash, field, (Ttl::Keep, Check::None), |_, old| {
         let before = old.map_or(Some(0), number::parse_i64);
-        let before = before.ok_or(Error::reply("ERR hash value is not an integer"))?;
-        let after =
-            before.checked_add(by).ok_or(Error::reply("ERR increment or decrement would overflow"))?;
+        let before = before.ok_or_else(|| Error::reply("ERR hash value is not an integer"))?;
+        let after = before
+            .checked_add(by)
+            .ok_or_else(|| Error::reply("ERR increment or decrement would overflow"))?;
         Ok((spelt(after), after))
     })
 }
@@ -338,7 +339,7 @@ pub fn read_float(old: Option<&[u8]>) -> Option<Extended> {
 pub fn increment_float(cx: &mut WriteCx<'_>, key: &[u8], field: &[u8], by: Extended) -> Result<Vec<u8>> {
     let hash = Hash::open_or_create(cx, key, Maker::Redis)?;
     update(cx, hash, field, (Ttl::Keep, Check::None), |_, old| {
-        let before = read_float(old).ok_or(Error::reply("ERR hash value is not a float"))?;
+        let before = read_float(old).ok_or_else(|| Error::reply("ERR hash value is not a float"))?;
         let sum = before.plus(by).map_err(|_| Error::reply("ERR increment would produce NaN or Infinity"))?;
         let text = sum.print();
         Ok((Text::from_slice(&text), text))

@@ -92,11 +92,12 @@ struct Stored {
 
 impl Stored {
     /// None where there is no key.
-    fn of(cx: &mut impl View, found: &Entry<'_>) -> Result<Option<Stored>> {
+    fn of(cx: &impl View, found: &Entry<'_>) -> Result<Option<Stored>> {
         let Some(value) = string::value(found)? else { return Ok(None) };
-        let head = value.read_range(cx, 0..HEADER_LEN as u64)?;
-        let header = Header::decode(cx.bytes(head), value.len())
-            .ok_or(Error::reply("WRONGTYPE Key is not a valid HyperLogLog string value."))?;
+        let head: [u8; HEADER_LEN] = value.few(cx, 0)?;
+        let head = head.get(..value.len() as usize).unwrap_or(&head);
+        let header = Header::decode(head, value.len())
+            .ok_or_else(|| Error::reply("WRONGTYPE Key is not a valid HyperLogLog string value."))?;
         Ok(Some(Stored { value, header }))
     }
 
@@ -147,21 +148,16 @@ pub fn add<'e>(
 
 /// Those places whose registers are lower. Most elements of a full value change nothing, and then no piece is copied.
 fn lower_than(
-    cx: &mut WriteCx<'_>,
+    cx: &WriteCx<'_>,
     value: &Value,
     places: impl ExactSizeIterator<Item = Place>,
 ) -> Result<Vec<Place>> {
     let mut lower = Vec::new();
-    let mark = cx.arena().len();
     for place in places {
-        let at = (HEADER_LEN + dense::byte_of(place.register)) as u64;
-        let span = value.read_range(cx, at..at + 2)?;
-        let bytes = cx.bytes(span);
-        let pair = [bytes.first().copied().unwrap_or(0), bytes.get(1).copied().unwrap_or(0)];
+        let pair = value.few(cx, (HEADER_LEN + dense::byte_of(place.register)) as u64)?;
         if dense::get_at(pair, place.register) < place.rank {
             lower.push(place);
         }
-        cx.arena().truncate(mark);
     }
     Ok(lower)
 }

@@ -120,7 +120,7 @@ impl List<'_> {
     /// The element at a place that there is, in the arena.
     pub fn get(&mut self, cx: &mut impl View, place: u64) -> Result<Span> {
         let index = self.index(place)?;
-        cx.get(DATA, self.rows.sub_row(&index.to_be_bytes()))?.ok_or(MISSING.into())
+        cx.get(DATA, self.rows.sub_row(&index.to_be_bytes()))?.ok_or_else(|| MISSING.into())
     }
 
     /// Overwrites the element at a place that there is.
@@ -173,7 +173,7 @@ impl List<'_> {
 
     /// The number of the row at a place.
     fn index(&self, place: u64) -> Result<u64> {
-        self.head.checked_add(place).ok_or(MISSING.into())
+        self.head.checked_add(place).ok_or_else(|| MISSING.into())
     }
 
     fn put(&mut self, cx: &mut WriteCx<'_>, index: u64, value: &[u8]) {

@@ -142,7 +142,7 @@ fn weight(value: Option<&[u8]>, alpha: bool) -> Result<Weight<'_>> {
         None if alpha => Ok(Weight::Missing),
         Some(text) => double::parse_weight(text)
             .map(Weight::Score)
-            .ok_or(Error::reply("ERR One or more scores can't be converted into double").into()),
+            .ok_or_else(|| Error::reply("ERR One or more scores can't be converted into double").into()),
         None => Ok(Weight::Score(0.0)),
     }
 }

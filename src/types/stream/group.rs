@@ -224,7 +224,7 @@ impl Group<'_> {
             })?;
             self.consumers.insert(number, found.ok_or(MISSING)?);
         }
-        self.consumers.get_mut(&number).ok_or(MISSING.into())
+        self.consumers.get_mut(&number).ok_or_else(|| MISSING.into())
     }
 
     /// Makes a consumer that is not there; its number. The group is to be saved.

@@ -19,6 +19,7 @@ use crate::encoding::DATA;
 use crate::encoding::meta::{Body, Header, Kind};
 use crate::encoding::string::{INLINE_MAX, PIECE_LEN};
 use crate::error::{Error, Result};
+use crate::keyspace::build::Builder;
 use crate::keyspace::{Entry, Env, Event, View, WriteCx, entry};
 use crate::number;
 use crate::number::extended::{self, Extended};
@@ -35,6 +36,7 @@ pub enum Value {
 }
 
 /// The value of a key that must be a string if it exists.
+#[inline]
 pub fn value(found: &Entry<'_>) -> Result<Option<Value>> {
     let Some(meta) = found.live_as(KIND)? else { return Ok(None) };
     Ok(Some(match meta.header.body {
@@ -73,6 +75,7 @@ impl Value {
                     (range.end.saturating_sub(range.start)) as usize,
                     Env::IO_THREAD_MAX_BYTES,
                 )?;
+                cx.arena().ask(range.end.saturating_sub(range.start) as usize)?;
                 let mut arena = std::mem::take(cx.arena());
                 let start = arena.len();
                 let read = pieces.read_into(cx, range, &mut arena);
@@ -81,6 +84,21 @@ impl Value {
                 read.map(|()| Span { start, len })
             }
         }
+    }
+
+    /// A few bytes of the value from `at` on, with zeros behind its end.
+    pub fn few<const N: usize>(&self, cx: &impl View, at: u64) -> Result<[u8; N]> {
+        let mut few = [0; N];
+        let end = self.len().min(at + N as u64);
+        let out = few.get_mut(..end.saturating_sub(at) as usize).unwrap_or_default();
+        match self {
+            Value::Inline(span) => {
+                let part = cx.bytes(*span).get(at as usize..end as usize);
+                out.copy_from_slice(part.unwrap_or(&[]));
+            }
+            Value::Pieces(pieces) => pieces.fill(cx, at, out)?,
+        }
+        Ok(few)
     }
 
     /// Appends the part of the value that lies in the range to `out`.
@@ -124,9 +142,11 @@ pub fn set(cx: &mut WriteCx<'_>, found: &Entry<'_>, value: &[u8], expire_at_ms: 
     }
     cx.env.move_if_heavy(value.len(), Env::IO_THREAD_MAX_BYTES)?;
     let pieces = Pieces::new(found, cx.new_version()?, value.len() as u64);
+    let mut build = Builder::begin(&cx.env, (value.len() / PIECE_LEN) as u64)?;
     for (number, bytes) in (0..).zip(value.chunks(PIECE_LEN)) {
-        cx.put(DATA, &pieces.row(number), &[bytes]);
+        build.put(cx, DATA, &pieces.row(number), &[bytes])?;
     }
+    build.finish(cx)?;
     store_pieces(cx, found, &pieces, expire_at_ms)
 }
 
@@ -194,7 +214,7 @@ pub fn overwrite(cx: &mut WriteCx<'_>, key: &[u8], at: u64, bytes: &[u8]) -> Res
 fn admitted_len(env: &Env<'_>, len: u64, more: usize) -> Result<u64> {
     len.checked_add(more as u64)
         .filter(|total| *total <= env.limits.max_string_len as u64)
-        .ok_or(Error::StringTooLong.into())
+        .ok_or_else(|| Error::StringTooLong.into())
 }
 
 /// Adds to the number that the string spells and returns the sum.
@@ -205,7 +225,8 @@ pub fn increment(cx: &mut WriteCx<'_>, key: &[u8], by: i64) -> Result<i64> {
         Some(Value::Inline(span)) => number::parse_i64(cx.bytes(span)).ok_or(Error::NotInteger)?,
         Some(Value::Pieces(_)) => return Err(Error::NotInteger.into()),
     };
-    let after = before.checked_add(by).ok_or(Error::reply("ERR increment or decrement would overflow"))?;
+    let after =
+        before.checked_add(by).ok_or_else(|| Error::reply("ERR increment or decrement would overflow"))?;
     set(cx, &found, itoa::Buffer::new().format(after).as_bytes(), found.expire_at_ms())?;
     Ok(after)
 }

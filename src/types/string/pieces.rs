@@ -86,10 +86,28 @@ impl Pieces {
         malformed.map_or(Ok(()), |bad| Err(bad.into()))
     }
 
+    /// Copies the bytes from `at` on into `out`, which is zeros before: as many as there is room for, and few.
+    pub fn fill(&self, cx: &impl View, at: u64, out: &mut [u8]) -> Result<()> {
+        let (mut at, mut left) = (at, out);
+        while !left.is_empty() {
+            let begin = (at % PIECE) as usize;
+            let (part, behind) = left.split_at_mut(left.len().min(PIECE_LEN - begin));
+            cx.rows().get_part(DATA, &self.row(number(at)?), begin, part)?;
+            at += part.len() as u64;
+            left = behind;
+        }
+        Ok(())
+    }
+
     /// Appends the bytes of the range, which must lie inside the string, to `out`.
     pub fn read_into(&self, cx: &impl View, range: Range<u64>, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let len = range.end.saturating_sub(range.start) as usize;
+        let first = number(range.start)?;
+        if len > 0 && number(range.end - 1)? == first {
+            out.resize(start + len, 0);
+            return self.fill(cx, range.start, out.get_mut(start..).unwrap_or_default());
+        }
         out.reserve(len);
         self.each(cx, range.clone(), &mut |at, bytes| {
             out.resize(start + (at - range.start) as usize, 0);

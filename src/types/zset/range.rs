@@ -379,12 +379,18 @@ impl SortedSet<'_> {
             left -= 1;
             ControlFlow::Continue(())
         })?;
-        found.ok_or(Error::Damaged("a sorted set has fewer members than its size").into())
+        found.ok_or_else(|| Error::Damaged("a sorted set has fewer members than its size").into())
     }
 
     /// The members of an interval in bounded steps.
     pub fn walk(&self, Interval { start, end }: Interval, direction: Direction) -> Walk {
         Walk::over(SCORE, self.rows.prefix().len(), start, end, direction).whole()
+    }
+
+    /// The members of several intervals, one after the other.
+    pub fn walk_all(&self, intervals: impl Iterator<Item = Interval>) -> Walk {
+        let ranges = intervals.map(|Interval { start, end }| (start, end)).collect();
+        Walk::over_all(SCORE, self.rows.prefix().len(), ranges)
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! `TARN_CRASH_KILLS` sets the number of kills of each test, `TARN_CRASH_SEED` repeats the scripts (not the moments).
 
+mod clock;
 mod collections;
 mod fields;
 mod model;

@@ -1,13 +1,15 @@
-//! `make torture`: kills, failing logs and flipped bits at random, for as long as is asked.
+//! `make torture`: kills, panics, failing logs, full file systems, steps of the clock and flipped bits at random, for as long as is asked.
 //!
 //! `TARN_TORTURE_MINUTES` says how long, `TARN_TORTURE_SEED` repeats a run as far as time allows. The engine's own part of it
 //! (`crates/engine/src/rocksdb/tests/model.rs`) has the losses of power.
 
+use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::{WRITERS, Writer, env_number, options};
+use super::{WRITERS, Writer, clock, env_number, options};
 use crate::damage::Flips;
+use crate::full::fill_and_free;
 use crate::harness::{Server, StopOnDrop, eventually};
 use crate::rng::Rng;
 use crate::value::Value;
@@ -16,6 +18,10 @@ use crate::value::Value;
 const SHORT: Duration = Duration::from_secs(6);
 /// The longest time between a start and a kill: write-back and compaction are met.
 const LONGEST_RUN_MS: usize = 1500;
+/// Threads that come to the place where they panic by themselves, or by what is done below.
+const PANICKING: [&str; 6] = ["worker", "listener", "sweeper", "cleaner", "freeze", "bgsave"];
+/// A file system that is filled to the brim.
+const FULL_MIB: usize = 48;
 /// What comes before the next start with other settings.
 const EVENTS_PER_LIFE: usize = 25;
 
@@ -23,6 +29,10 @@ const EVENTS_PER_LIFE: usize = 25;
 struct Table {
     kills: u64,
     failures: u64,
+    panics: u64,
+    clock_steps: u64,
+    fills: u64,
+    filled_rows: u64,
     flips: u64,
     refused: u64,
     acknowledged: u64,
@@ -58,7 +68,24 @@ fn live(rng: &mut Rng, deadline: Instant, table: &mut Table) {
         // Short runs more often than long ones.
         let longest = 1 + rng.below(LONGEST_RUN_MS);
         let run = Duration::from_millis(rng.below(longest) as u64);
-        if rng.percent(75) {
+        if rng.percent(10) {
+            let thread = *rng.pick(&PANICKING);
+            let mut conn = server.conn();
+            write_until(&mut server, &mut writers, |server| {
+                std::thread::sleep(run);
+                // The reply may or may not leave before the end.
+                let _ = conn.try_call(&["DEBUG", "PANIC", thread]);
+                while conn.try_call(&["PING"]).is_ok() {
+                    let _ = TcpStream::connect(("127.0.0.1", server.port()));
+                    if thread == "bgsave" {
+                        let _ = conn.try_call(&["BGSAVE"]);
+                    }
+                }
+                assert_eq!(server.wait_exit().code(), Some(101), "a panic in {thread}");
+            });
+            server.restart();
+            table.panics += 1;
+        } else if rng.percent(75) {
             write_until(&mut server, &mut writers, |server| {
                 std::thread::sleep(run);
                 server.kill();
@@ -108,7 +135,14 @@ fn torture() {
     let mut table = Table::default();
     let flips = Flips::new();
     while Instant::now() < deadline {
-        if rng.percent(70) {
+        let is_long = time > SHORT;
+        if is_long && (rng.percent(3) || table.fills == 0) {
+            let appendfsync = *rng.pick(&["always", "everysec"]);
+            table.filled_rows += fill_and_free(appendfsync, FULL_MIB).unwrap_or(0) as u64;
+            table.fills += 1;
+        } else if rng.percent(10) || table.clock_steps == 0 {
+            table.clock_steps += clock::steps(&mut rng);
+        } else if rng.percent(70) {
             live(&mut rng, deadline, &mut table);
         } else {
             for _ in 0..EVENTS_PER_LIFE {
@@ -128,6 +162,12 @@ fn torture() {
     println!(
         "| failing writes and syncs of the log, and the way back | {} | the same | 0 | 0 | 0 |",
         table.failures
+    );
+    println!("| panics of a thread under load | {} | the same | 0 | 0 | 0 |", table.panics);
+    println!("| steps of the clock over restarts | {} | every key | 0 | 0 | 0 |", table.clock_steps);
+    println!(
+        "| a file system of {FULL_MIB} MiB filled to the brim and freed | {} | {} rows | 0 | 0 | 0 |",
+        table.fills, table.filled_rows
     );
     println!("| flipped bits | {} ({} starts refused) | every key | 0 | 0 | 0 |", table.flips, table.refused);
 }

@@ -184,21 +184,57 @@ fn differential_new() {
     differential("new", explored(7_000_000), grammar::MIXED, Part::Keys, 20);
 }
 
+/// What is newer than 7.0, where the server to compare with has it: times of hash fields, streams and the rest against Redis 8.0,
+/// conditions, polygons and the like against Valkey 9.1.
+#[test]
+fn differential_newer() {
+    let families: &[&Family] = match peer() {
+        Peer::Redis8 => &[&grammar::FIELDS, &grammar::STREAM_8],
+        Peer::Valkey9 => &[&grammar::VALKEY],
+        Peer::Older => return println!("differential newer: not played, redis-server has none of it"),
+    };
+    for family in families {
+        differential("newer", explored(22_000_000), &[family], Part::Keys, 50);
+    }
+}
+
+/// What TARN_REDIS_SERVER is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    Older,
+    Redis8,
+    Valkey9,
+}
+
+fn peer() -> Peer {
+    let server = Server::start(Options::new(Program::Redis));
+    let info = server.conn().call(&["INFO", "server"]);
+    let info = String::from_utf8_lossy(info.bytes().unwrap()).into_owned();
+    match info.lines().find_map(|line| line.strip_prefix("valkey_version:")) {
+        Some(version) if version.starts_with("9.") => Peer::Valkey9,
+        None if info.contains("redis_version:8.") => Peer::Redis8,
+        _ => Peer::Older,
+    }
+}
+
 /// Values of every type, dumped here and restored in redis-server, and the other way round.
 #[test]
 fn differential_exchange() {
     let base = env_number("TARN_DIFF_SEED").or(explored(21_000_000)).unwrap_or_else(Rng::fresh_seed);
     let scripts = (commands() / 50 / SCRIPT_STEPS).max(1) as u64;
     println!("differential exchange: {scripts} scripts from seed {base}");
-    let pairs = ENGINES.map(exchange::Pair::start);
+    // What is read there; a hash whose fields expire needs a newer one than that of 7.0, and Valkey's own for Valkey.
+    let (version, exchanged) = match peer() {
+        Peer::Older => ("10", grammar::EXCHANGED.to_vec()),
+        Peer::Redis8 => ("11", [grammar::EXCHANGED, &[&grammar::FIELDS]].concat()),
+        Peer::Valkey9 => ("80", [grammar::EXCHANGED, &[&grammar::FIELDS]].concat()),
+    };
+    let pairs = ENGINES.map(|program| exchange::Pair::start(program, version));
     let mut count = 0;
     for seed in base..base + scripts {
         // One script of all families, then one of each of the collections'.
-        let alone = (seed % 8) as usize;
-        let families = match grammar::EXCHANGED.get(alone..=alone) {
-            Some(one) => one,
-            None => grammar::EXCHANGED,
-        };
+        let alone = (seed % (exchanged.len() as u64 + 1)) as usize;
+        let families = exchanged.get(alone..=alone).unwrap_or(&exchanged);
         count += pairs[(seed % 2) as usize].run(seed, families, SCRIPT_STEPS);
     }
     println!("differential exchange: {count} values");

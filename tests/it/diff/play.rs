@@ -255,7 +255,8 @@ fn scan_all(conn: &mut Conn, options: &[Vec<u8>]) -> Outcome {
 fn walk(conn: &mut Conn, args: &[Vec<u8>]) -> Outcome {
     let (command, options) = args.split_at(2);
     // Names only, or names with what belongs to them.
-    let unit = if command[0] == b"SSCAN" { 1 } else { 2 };
+    let names_only = options.iter().any(|word| word == b"NOVALUES" || word == b"NOSCORES");
+    let unit = if command[0] == b"SSCAN" || names_only { 1 } else { 2 };
     let mut found = Vec::new();
     let mut cursor = b"0".to_vec();
     for _ in 0..100_000 {
@@ -349,7 +350,7 @@ fn count(conn: &mut Conn) -> Outcome {
 }
 
 /// The command that shows what a key of this type holds.
-fn content(kind: &Value, key: &[u8]) -> Args {
+pub fn content(kind: &Value, key: &[u8]) -> Args {
     let words: &[&str] = match kind {
         Value::Simple(kind) => match kind.as_slice() {
             b"hash" => &["HGETALL"],
@@ -367,7 +368,7 @@ fn content(kind: &Value, key: &[u8]) -> Args {
 }
 
 /// What a key holds, in an order of its own where Redis promises none.
-fn in_order(kind: &Value, content: &Value) -> Value {
+pub fn in_order(kind: &Value, content: &Value) -> Value {
     match kind {
         Value::Simple(kind) if kind == b"hash" => compare::pairs(content),
         Value::Simple(kind) if kind == b"set" => compare::sorted(content),

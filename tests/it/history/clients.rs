@@ -16,6 +16,8 @@ pub trait Target: Sync {
     fn connect(&self, client: Client) -> (Conn, usize);
     /// The moment at which that server was certainly dead; None if it may still do what it was told.
     fn dead_by(&self, life: usize) -> Option<Instant>;
+    /// A client has got so many answers.
+    fn answered(&self, _count: usize) {}
 }
 
 /// One history: so many clients, with so many operations each.
@@ -134,6 +136,7 @@ impl<'p> Player<'p> {
             self.ops.push(Op { client: self.client, action, reply, called, returned });
         }
         if answered.is_ok() {
+            self.round.target.answered(commands.len());
             return true;
         }
         let life = self.life;

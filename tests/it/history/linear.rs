@@ -2,10 +2,15 @@
 //! its call and its reply, and answers as the model does.
 //!
 //! The search is that of Wing and Gong, with Lowe's memory of what was tried: the next operation of the order is one that was called
-//! before any other of those left was answered. What has been ordered so far and the state that it leads to is never tried twice.
+//! before any other of those left was answered. What has been ordered so far and the state that it leads to is never tried twice; both are
+//! known by hashes of 64 bits each.
+//!
+//! What a dead server left unanswered took effect before its death or never. It is left out only at that moment, where no other way
+//! is left: when exactly something does not happen makes no difference, and to try every moment would take for ever.
 
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 
 use super::model::{Action, Client, Key, State};
 use crate::rng::Rng;
@@ -70,6 +75,9 @@ struct Entry {
 /// The end of the list, and its head.
 const HEAD: usize = 0;
 
+/// In the place of a way: the operation did not take effect.
+const LEFT_OUT: usize = usize::MAX;
+
 struct Search<'h> {
     ops: &'h [Op],
     name: &'h dyn Fn(Key) -> String,
@@ -77,6 +85,10 @@ struct Search<'h> {
     /// The operation of the same client before each.
     before: Vec<Option<usize>>,
     ordered: Vec<bool>,
+    /// Which of them were left out.
+    left_out: Vec<bool>,
+    /// The entry of each operation's call.
+    calls: Vec<usize>,
     /// One number for each operation: their sum stands for the set of those that are ordered.
     marks: Vec<u64>,
     set: u64,
@@ -86,7 +98,8 @@ struct Search<'h> {
 pub fn check(ops: &[Op], name: &dyn Fn(Key) -> String) -> Result<(), Violation> {
     let mut search = Search::new(ops, name);
     let (mut state, mut count, mut most) = (State::default(), 0, (0, Vec::new()));
-    let mut tried: HashSet<(u64, State)> = HashSet::new();
+    let mut tried: HashSet<(u64, u64)> = HashSet::new();
+    let hasher = RandomState::new();
     // What was ordered: the entry, the state before, and which of the ways it went.
     let mut taken: Vec<(usize, State, usize)> = Vec::new();
     let (mut at, mut way) = (search.entries[HEAD].next, 0);
@@ -97,12 +110,29 @@ pub fn check(ops: &[Op], name: &dyn Fn(Key) -> String) -> Result<(), Violation> 
             if count > most.0 || most.1.is_empty() {
                 most = (count, search.ordered.clone());
             }
-            let Some((last, before, last_way)) = taken.pop() else {
-                return Err(search.violation(most.0, &most.1));
-            };
-            search.put_back(last);
-            (state, count) = (before, count - 1);
-            (at, way) = (last, last_way + 1);
+            if at != HEAD && search.dies_unanswered(entry.op) {
+                let call = search.calls[entry.op];
+                search.leave_out(call);
+                if tried.insert((search.set, hasher.hash_one(&state))) {
+                    taken.push((call, state.clone(), LEFT_OUT));
+                    count += 1;
+                    (at, way) = (search.entries[HEAD].next, 0);
+                    continue;
+                }
+                search.put_back(call);
+            }
+            loop {
+                let Some((last, before, last_way)) = taken.pop() else {
+                    return Err(search.violation(most.0, &most.1));
+                };
+                search.put_back(last);
+                (state, count) = (before, count - 1);
+                // That was the last that could be done there.
+                if last_way != LEFT_OUT {
+                    (at, way) = (last, last_way + 1);
+                    break;
+                }
+            }
             continue;
         }
         let next = match search.may_follow(entry.op) {
@@ -114,7 +144,7 @@ pub fn check(ops: &[Op], name: &dyn Fn(Key) -> String) -> Result<(), Violation> 
             continue;
         };
         let set = search.set.wrapping_add(search.marks[entry.op]);
-        if next.as_ref().is_some_and(|next| tried.insert((set, next.clone()))) {
+        if next.as_ref().is_some_and(|next| tried.insert((set, hasher.hash_one(next)))) {
             let before = std::mem::replace(&mut state, next.expect("just looked at"));
             taken.push((at, before, way));
             search.take_out(at);
@@ -152,40 +182,63 @@ impl<'h> Search<'h> {
                 replies[*op] = place;
             }
         }
+        let mut calls = vec![0; ops.len()];
         for (place, (_, is_reply, op)) in (1..).zip(&events) {
             if !is_reply {
                 entries[place].reply = Some(replies[*op]);
+                calls[*op] = place;
             }
         }
         let mut last = std::collections::HashMap::new();
         let before = ops.iter().enumerate().map(|(op, Op { client, .. })| last.insert(*client, op)).collect();
         let mut rng = Rng::new(1);
         let marks = ops.iter().map(|_| rng.next()).collect();
-        Search { ops, name, entries, before, ordered: vec![false; ops.len()], marks, set: 0 }
+        let (ordered, left_out) = (vec![false; ops.len()], vec![false; ops.len()]);
+        Search { ops, name, entries, before, ordered, left_out, calls, marks, set: 0 }
     }
 
+    /// Whether nobody answered it before the server was dead.
+    fn dies_unanswered(&self, op: usize) -> bool {
+        self.ops[op].reply.is_none() && self.ops[op].returned != NEVER
+    }
+
+    /// Behind what the client sent before it. If that died with the server, so did what was sent together with it.
     fn may_follow(&self, op: usize) -> bool {
-        self.before[op].is_none_or(|before| self.ordered[before])
+        self.before[op].is_none_or(|before| {
+            let is_lost = self.left_out[before] && self.ops[before].called == self.ops[op].called;
+            self.ordered[before] && !(is_lost && self.dies_unanswered(op))
+        })
     }
 
     /// One of the ways in which an operation may go: the state behind it, if it fits, and whether it is the last of the ways.
     fn step(&self, state: &State, op: usize, way: usize) -> Option<(Option<State>, bool)> {
         let Op { client, action, reply, .. } = &self.ops[op];
         let mut next = state.clone();
-        match (reply, way) {
-            // What is refused has done nothing.
-            (Some(Value::Error(_)), 0) => Some((Some(next), true)),
+        let is_last = match (reply, way) {
+            (Some(Value::Error(_)), 0) => {
+                next.refuse(*client, action);
+                true
+            }
             (Some(reply), 0) => {
                 let answer = next.apply(*client, action, self.name);
-                Some(((answer == *reply).then_some(next), true))
+                return Some(((answer == *reply).then_some(next), true));
             }
-            (None, 0) => Some((Some(next), false)),
-            (None, 1) => {
+            (None, 0) => {
                 next.apply(*client, action, self.name);
-                Some((Some(next), true))
+                self.dies_unanswered(op)
             }
-            _ => None,
-        }
+            (None, 1) => {
+                next.refuse(*client, action);
+                false
+            }
+            // Not done, but those who watch its keys were told so.
+            (None, 2) => {
+                next.alarm(*client, action, self.name);
+                true
+            }
+            _ => return None,
+        };
+        Some((Some(next), is_last))
     }
 
     fn take_out(&mut self, at: usize) {
@@ -196,12 +249,21 @@ impl<'h> Search<'h> {
         self.set = self.set.wrapping_add(self.marks[op]);
     }
 
+    /// As if it had never been sent.
+    fn leave_out(&mut self, at: usize) {
+        let op = self.entries[at].op;
+        self.take_out(at);
+        self.left_out[op] = true;
+        self.set = self.set.wrapping_add(self.marks[op]);
+    }
+
     fn put_back(&mut self, at: usize) {
         let Entry { op, reply, .. } = self.entries[at];
         self.link(reply.expect("a call"));
         self.link(at);
         self.ordered[op] = false;
-        self.set = self.set.wrapping_sub(self.marks[op]);
+        let marks = if std::mem::take(&mut self.left_out[op]) { 2 } else { 1 };
+        self.set = self.set.wrapping_sub(self.marks[op].wrapping_mul(marks));
     }
 
     fn unlink(&mut self, at: usize) {

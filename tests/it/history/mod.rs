@@ -5,11 +5,12 @@
 //!
 //! `TARN_HISTORY_OPS` sets how many operations all tests together do, `TARN_HISTORY_SEED` where they begin.
 
+mod broken;
 mod clients;
 mod linear;
-#[cfg(feature = "long-histories")]
-mod long;
 mod model;
+#[cfg(feature = "tikv")]
+mod nodes;
 mod wrong;
 
 use std::time::Instant;
@@ -25,6 +26,8 @@ const DEFAULT_OPS: usize = 36_000;
 const CLIENTS: usize = 6;
 /// Of one client in one history.
 const ROUND_OPS: usize = 60;
+/// Between two lines of progress.
+const PROGRESS_OPS: usize = 2_000;
 
 fn env_number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
@@ -36,19 +39,43 @@ fn ops() -> usize {
 }
 
 /// Plays and checks rounds until there were so many operations.
-fn play(what: &str, target: &dyn Target, ops: usize, round_ops: usize) {
+fn play(what: &str, target: &dyn Target, ops: usize, clients: usize) {
+    play_and(what, target, ops, clients, |_| {});
+}
+
+/// The same; `amend` may take back what a history says.
+fn play_and(
+    what: &str,
+    target: &dyn Target,
+    ops: usize,
+    clients: usize,
+    amend: impl Fn(&mut Vec<linear::Op>),
+) {
     let base = env_number("TARN_HISTORY_SEED").unwrap_or_else(Rng::fresh_seed);
     println!("history {what}: {ops} operations from seed {base}");
-    let (mut done, mut unknown) = (0, 0);
+    let (mut done, mut unknown, mut longest) = (0, 0, (0, String::new()));
     for seed in base.. {
         if done >= ops {
             break;
         }
-        let history = Round::new(target, seed, CLIENTS, round_ops).play();
+        let mut history = Round::new(target, seed, clients, ROUND_OPS).play();
+        amend(&mut history);
         done += history.len();
         unknown += history.iter().filter(|op| op.reply.is_none()).count();
+        // What a killed server left unanswered ended with it, maybe before it was sent.
+        for op in history.iter().filter(|op| op.reply.is_some() && op.returned != linear::NEVER) {
+            let took_ms = (op.returned - op.called) / 1_000_000;
+            if took_ms > longest.0 {
+                longest = (took_ms, op.to_string());
+            }
+        }
         if let Err(violation) = linear::check(&history, &name(seed)) {
             panic!("{what}, seed {seed}: {violation}");
+        }
+        // Long runs may be cut off.
+        if done / PROGRESS_OPS > (done - history.len()) / PROGRESS_OPS {
+            println!("history {what}: {done} operations so far, {unknown} of them with an unknown outcome");
+            println!("history {what}: the longest so far took {} ms: {}", longest.0, longest.1);
         }
     }
     println!("history {what}: {done} operations, {unknown} of them with an unknown outcome, no violation");
@@ -70,5 +97,5 @@ impl Target for Nodes<'_> {
 #[test]
 fn one_node() {
     let server = Server::start(Options::new(Program::Rocksdb).with("io-threads", "2"));
-    play("one_node", &Nodes(&[server]), ops() / 3, ROUND_OPS);
+    play("one_node", &Nodes(&[server]), ops() / 2, CLIENTS);
 }

@@ -226,6 +226,20 @@ impl State {
         }
     }
 
+    /// It is refused: nothing is done, but for EXEC, which always ends what its client watches.
+    pub fn refuse(&mut self, client: Client, action: &Action) {
+        if let Action::Exec(..) = action {
+            self.watches.retain(|watch| watch.client != client);
+        }
+    }
+
+    /// It is not done, and for those who watch its keys it is as if it were: nobody knew.
+    pub fn alarm(&mut self, client: Client, action: &Action, name: &dyn Fn(Key) -> String) {
+        let mut done = self.clone();
+        done.apply(client, action, name);
+        self.watches = done.watches;
+    }
+
     fn call(&mut self, call: &Call, name: &dyn Fn(Key) -> String) -> Value {
         match call {
             Call::Get(key) => self.get(*key),

@@ -208,6 +208,32 @@ fn watch() {
 }
 
 #[test]
+fn who_watches_what_was_refused() {
+    let watch = op(1, (0, 10), Action::Watch(vec![A]), Value::ok());
+    let exec = |times, reply| op(1, times, Action::Exec(vec![Call::Set(B, 1)], true), reply);
+    let done = Value::Array(vec![Value::ok()]);
+    // What has certainly not happened is no change.
+    let not_done = op(2, (20, 30), set(A, 1), refused());
+    right(&[watch.clone(), not_done.clone(), exec((40, 50), done.clone())]);
+    wrong(&[watch.clone(), not_done, exec((40, 50), Value::NilArray)]);
+    // What may have happened counts as one, and may not have happened all the same.
+    let unsure = unknown(2, (20, NEVER), set(A, 1));
+    for value in [Value::NilBulk, bulk(1)] {
+        let seen = op(1, (60, 70), get(A), value);
+        right(&[watch.clone(), unsure.clone(), exec((40, 50), Value::NilArray), seen]);
+    }
+    // It may still happen; not on a server that is dead.
+    let seen = op(1, (60, 70), get(A), bulk(1));
+    right(&[watch.clone(), unsure, exec((40, 50), done.clone()), seen.clone()]);
+    wrong(&[watch.clone(), unknown(2, (20, 30), set(A, 1)), exec((40, 50), done.clone()), seen]);
+    // EXEC ends what is watched, also where it is refused.
+    let changed = op(2, (20, 30), set(A, 1), Value::ok());
+    right(&[watch.clone(), changed.clone(), exec((40, 50), refused()), exec((60, 70), done.clone())]);
+    let unsure = unknown(1, (40, 50), Action::Exec(vec![Call::Set(B, 1)], true));
+    right(&[watch, changed, unsure, exec((60, 70), done)]);
+}
+
+#[test]
 fn what_was_refused_does_nothing() {
     right(&[op(1, (0, 10), set(A, 1), refused()), op(2, (20, 30), get(A), Value::NilBulk)]);
     wrong(&[op(1, (0, 10), set(A, 1), refused()), op(2, (20, 30), get(A), bulk(1))]);

@@ -51,6 +51,21 @@ fn nothing_is_left_half_done() {
     assert_none("no unfinished code, no test that is switched off", &violations);
 }
 
+/// An error that is handed to `ok_or` is made, and boxed, each time all is well.
+#[test]
+fn refusals_are_made_only_where_there_is_one() {
+    let mut violations = Vec::new();
+    for file in files().iter().filter(|file| file.is_rust() && file.path.starts_with("src/")) {
+        for (number, line) in file.product_code().lines().enumerate() {
+            let Some((_, made)) = line.split_once(".ok_or(") else { continue };
+            if made.contains(".into()") || made.contains("Error::reply(") {
+                violations.push(format!("{}:{}: {}", file.path, number + 1, line.trim()));
+            }
+        }
+    }
+    assert_none("what has to be made for a refusal stands in `ok_or_else`", &violations);
+}
+
 #[test]
 fn no_machine_is_mentioned() {
     let mut violations = Vec::new();

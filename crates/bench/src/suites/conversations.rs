@@ -79,6 +79,23 @@ pub fn run(args: &Args) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
+/// Transactions of ten SETs alone, on one server: one run behind a short one.
+pub fn multi(args: &Args, server: &Server, pipeline: u32, requests: u64) -> Result<Run> {
+    let mut clients = plain(server, args)?;
+    transactions(&mut clients, pipeline, requests / 10 + 1)?;
+    run_once(server, requests, || transactions(&mut clients, pipeline, requests))
+}
+
+fn run_once(server: &Server, requests: u64, talk: impl FnOnce() -> Result<Vec<Duration>>) -> Result<Run> {
+    let (began, before) = (Instant::now(), server.cpu_time()?);
+    let times = talk()?;
+    let cpu = server.cpu_time()?.saturating_sub(before);
+    let (took, times) = (began.elapsed(), Latencies::new(times));
+    let millis = |percent| times.percentile(percent).as_secs_f64() * 1e3;
+    let per_second = requests as f64 / took.as_secs_f64();
+    Ok(Run { per_second, p50_ms: millis(50.0), p99_ms: millis(99.0), cpu })
+}
+
 fn measure(
     args: &Args,
     conversation: &Conversation,
@@ -96,13 +113,8 @@ fn measure(
             settle(&servers)?;
             let mut clients = (conversation.open)(server, args)?;
             (conversation.talk)(&mut clients, pipeline, requests / 10 + 1)?;
-            let (began, before) = (Instant::now(), server.cpu_time()?);
-            let times = (conversation.talk)(&mut clients, pipeline, requests)?;
-            let cpu = server.cpu_time()?.saturating_sub(before);
-            let (took, times) = (began.elapsed(), Latencies::new(times));
-            let millis = |percent| times.percentile(percent).as_secs_f64() * 1e3;
-            let per_second = requests as f64 / took.as_secs_f64();
-            runs.runs.push(Run { per_second, p50_ms: millis(50.0), p99_ms: millis(99.0), cpu });
+            let talk = || (conversation.talk)(&mut clients, pipeline, requests);
+            runs.runs.push(run_once(server, requests, talk)?);
         }
     }
     Ok((ours, theirs))
@@ -191,10 +203,10 @@ fn reads(clients: &mut [Client], pipeline: u32, requests: u64) -> Result<Vec<Dur
     exchange(clients, (pipeline, requests), ask, 1)
 }
 
-/// Each push wakes the one that has waited longest, which waits again.
+/// Each push wakes one of those that wait, which waits again.
 fn pushes(clients: &mut [Client], _: u32, requests: u64) -> Result<Vec<Duration>> {
     let (waiting, pushing) = clients.split_at_mut(WAITING);
-    let (mut times, mut next, mut done) = (Vec::new(), 0, 0);
+    let (mut times, mut done) = (Vec::new(), 0);
     while done < requests {
         let sent = Instant::now();
         for client in pushing.iter_mut() {
@@ -204,17 +216,19 @@ fn pushes(clients: &mut [Client], _: u32, requests: u64) -> Result<Vec<Duration>
         for client in pushing.iter_mut() {
             client.reply()?;
         }
-        // As many as were pushed, from where the last ones ended.
-        for turn in 0..pushing.len() {
-            let Some(client) = waiting.get_mut((next + turn) % WAITING) else { continue };
-            match client.reply()? {
-                Reply::Array(pair) if pair.len() == 2 => {}
-                other => return Err(format!("BRPOP answered {}", show(&other)).into()),
+        let mut served = 0;
+        while served < pushing.len() {
+            for place in crate::client::ready(waiting)? {
+                let Some(client) = waiting.get_mut(place) else { continue };
+                match client.reply()? {
+                    Reply::Array(pair) if pair.len() == 2 => {}
+                    other => return Err(format!("BRPOP answered {}", show(&other)).into()),
+                }
+                times.push(sent.elapsed());
+                wait(client)?;
+                served += 1;
             }
-            times.push(sent.elapsed());
-            wait(client)?;
         }
-        next += pushing.len();
         done += pushing.len() as u64;
     }
     Ok(times)

@@ -1,13 +1,17 @@
 //! What can be measured. A suite prints its table and returns its verdicts.
 
 mod bigkey;
+mod blocked;
 mod cold;
 mod conversations;
 mod fields;
 mod flushall;
 mod idle;
+mod maxdisk;
 mod pubsub;
 mod recovery;
+mod slow_script;
+mod stream;
 mod sustained;
 mod throughput;
 mod tikv;
@@ -33,6 +37,8 @@ const SUITES: &[Suite] = &[
     Suite { name: "recovery", run: recovery::run },
     Suite { name: "sustained", run: sustained::run },
     Suite { name: "bigkey", run: bigkey::run },
+    Suite { name: "stream", run: stream::run },
+    Suite { name: "maxdisk", run: maxdisk::run },
     Suite { name: "flushall", run: flushall::run },
     Suite { name: "fields", run: fields::run },
     Suite { name: "pubsub", run: pubsub::run },

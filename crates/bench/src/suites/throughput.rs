@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::load;
 use crate::report::{Check, Table};
 use crate::server::Server;
-use crate::suites::workloads::{COLLECTIONS, STRINGS, Setup, TLS, UNITS, Workload};
+use crate::suites::workloads::{COLLECTIONS, Entries, STRINGS, Setup, TLS, UNITS, Workload};
 
 /// A run of redis-benchmark that takes longer than this is an error.
 const RUN_LIMIT: Duration = Duration::from_secs(300);
@@ -82,6 +82,12 @@ pub fn collections(args: &Args) -> Result<Vec<Check>> {
 pub fn units(args: &Args) -> Result<Vec<Check>> {
     let mut checks = compare(args, UNITS)?;
     checks.extend(super::conversations::run(args)?);
+    if wanted(args, "BLOCKED") {
+        checks.extend(super::blocked::run(args)?);
+    }
+    if wanted(args, "SCRIPT") {
+        checks.extend(super::slow_script::run(args)?);
+    }
     Ok(checks)
 }
 
@@ -206,23 +212,28 @@ pub fn settle(servers: &[&Server]) -> Result<()> {
 
 /// Whether what is there before a workload is there after it, and need not be put there again.
 fn lasts(workload: &Workload) -> bool {
-    workload.fresh.is_empty() && !matches!(workload.setup, Setup::Elements { .. } | Setup::Group { .. })
+    workload.fresh.is_empty() && lasts_for(workload, 1).is_none()
 }
 
 /// For how many rounds elements last that are taken out at random; None where none is.
 fn lasts_for(workload: &Workload, requests: u64) -> Option<u32> {
-    let keys = match workload.setup {
-        Setup::Elements { keys, .. } => keys,
-        Setup::Group { .. } => return Some(1),
+    // A key may lose more than others: while a quarter is gone of all, hardly any has lost everything.
+    let spare = match workload.setup {
+        Setup::Elements { keys, .. } => keys * elements_of_each(keys, requests) / 4,
+        Setup::Streams { keys, entries: Entries::Drawn(each), .. } => keys * each / 4,
+        Setup::Streams { entries: Entries::Taken, .. } => return Some(1),
         _ => return None,
     };
-    // A key may lose more than others: while a quarter is gone of all, hardly any has lost everything.
-    let spare = keys * elements_of_each(keys, requests) / 4;
     Some(u32::try_from(spare / requests.max(1)).unwrap_or(u32::MAX).max(1))
 }
 
 fn elements_of_each(keys: u64, requests: u64) -> u64 {
     requests.div_ceil(keys.max(1) * load::ELEMENTS) * load::ELEMENTS
+}
+
+/// Entries of a stream of which each request takes one: some more than its share, for chance favours some.
+fn taken_of_each(keys: u64, requests: u64) -> u64 {
+    if keys == 1 { requests } else { requests * 5 / 4 / keys + 50 }
 }
 
 /// Puts there what the workload needs.
@@ -242,11 +253,21 @@ pub fn prepare(server: &Server, workload: &Workload, requests: u64) -> Result<()
             let each = elements_of_each(keys, requests);
             (0..each / load::ELEMENTS).try_for_each(|_| load::repeat(&mut client, template, keys))
         }
-        Setup::Group { key, create, each, last } => {
-            client.call(&[b"DEL", key.as_bytes()])?;
-            load::repeat(&mut client, create, 1)?;
-            load::repeat(&mut client, each, requests.max(workload.keyspace))?;
-            if last.is_empty() { Ok(()) } else { load::repeat(&mut client, last, 1) }
+        Setup::Streams { key, keys, entries, create, each, last } => {
+            let count = match entries {
+                Entries::Kept(count) | Entries::Drawn(count) => count,
+                Entries::Taken => taken_of_each(keys, requests),
+            };
+            for number in 0..keys {
+                let key = if keys == 1 { key.to_owned() } else { format!("{key}:{number:012}") };
+                client.call(&[b"DEL", key.as_bytes()])?;
+                load::repeat(&mut client, &create.replace("{key}", &key), 1)?;
+                load::repeat(&mut client, &each.replace("{key}", &key), count)?;
+                if !last.is_empty() {
+                    load::repeat(&mut client, &last.replace("{key}", &key), 1)?;
+                }
+            }
+            Ok(())
         }
     }
 }
@@ -318,7 +339,7 @@ pub fn requests(args: &Args, workload: &Workload, pipeline: u32) -> u64 {
 }
 
 pub fn wanted(args: &Args, name: &str) -> bool {
-    let first = name.split(' ').next().unwrap_or(name);
+    let first = name.split([' ', ',']).next().unwrap_or(name);
     args.only.is_empty() || args.only.iter().any(|only| only == first || only.eq_ignore_ascii_case(name))
 }
 
@@ -358,6 +379,11 @@ mod tests {
         assert_eq!(lasts_for(&workload(100_000), 37_500), Some(13));
         assert_eq!(lasts_for(&workload(100_000), 600_000), Some(1));
         assert_eq!(lasts_for(STRINGS.first().unwrap(), 1), None);
+        let stream = |name| COLLECTIONS.iter().find(|workload| workload.name == name).unwrap();
+        assert_eq!(lasts_for(stream("XREADGROUP"), 1_000), Some(1));
+        assert_eq!(lasts_for(stream("XACK"), 20_000), Some(12));
+        assert!(lasts(stream("XRANGE_100")) && !lasts(stream("XACK one key")));
+        assert_eq!((taken_of_each(1, 1_000), taken_of_each(1_000, 100_000)), (1_000, 175));
     }
 
     #[test]

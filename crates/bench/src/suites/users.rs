@@ -10,7 +10,7 @@ use super::throughput::{Runs, benchmark, prepare, requests, settle, thousands, w
 use super::workloads::{BY_USER, LIMITED_RULES, LIMITED_USER, Workload};
 
 /// The least ratio of throughput.
-const TARGET: f64 = 0.9;
+const TARGET: f64 = 0.95;
 
 pub fn run(args: &Args) -> Result<Vec<Check>> {
     let server = Server::under_test(args, &[])?;

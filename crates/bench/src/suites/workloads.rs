@@ -18,13 +18,27 @@ pub enum Setup {
         template: &'static str,
         keys: u64,
     },
-    /// Before each run: the key is deleted, one command, another one for every request, and one more if there is any.
-    Group {
+    /// Streams, each made anew by one command, another one for each of its entries, and one more if there is any. `{key}` is the
+    /// key, with its number where there are several.
+    Streams {
         key: &'static str,
+        keys: u64,
+        entries: Entries,
         create: &'static str,
         each: &'static str,
         last: &'static str,
     },
+}
+
+/// How many entries a stream has.
+#[derive(Clone, Copy)]
+pub enum Entries {
+    /// As many, and they stay.
+    Kept(u64),
+    /// As many; each request takes one of all streams' at random.
+    Drawn(u64),
+    /// Enough for every request to take one.
+    Taken,
 }
 
 /// One line of the comparison.
@@ -153,6 +167,32 @@ pub const UNITS: &[Workload] = &[
 ];
 
 const ELEMENT: Workload = Workload { targets: Some((1.0, 1.0)), cpu_target: false, ..WRITE };
+
+/// A number for the key and one for the entry come out of the same keyspace: this many streams of this many entries.
+const MANY_STREAMS: u64 = 1_000;
+
+const fn tasks(keys: u64, entries: Entries) -> Setup {
+    Setup::Streams {
+        key: "tasks",
+        keys,
+        entries,
+        create: "XGROUP CREATE {key} workers 0 MKSTREAM",
+        each: "XADD {key} * field value",
+        last: "",
+    }
+}
+
+/// All of them delivered, with ids that can be drawn.
+const fn pending(keys: u64, entries: u64) -> Setup {
+    Setup::Streams {
+        key: "tasks",
+        keys,
+        entries: Entries::Drawn(entries),
+        create: "XGROUP CREATE {key} workers 0 MKSTREAM",
+        each: "XADD {key} 1-__rand_int__ field value",
+        last: "XREADGROUP GROUP workers worker STREAMS {key} >",
+    }
+}
 
 pub const COLLECTIONS: &[Workload] = &[
     Workload {
@@ -303,26 +343,48 @@ pub const COLLECTIONS: &[Workload] = &[
         ..ELEMENT
     },
     Workload {
-        name: "XREADGROUP one key",
-        setup: Setup::Group {
-            key: "tasks",
-            create: "XGROUP CREATE tasks workers 0 MKSTREAM",
-            each: "XADD tasks * field value",
+        name: "XRANGE_100",
+        setup: Setup::Streams {
+            key: "entries",
+            keys: MANY_STREAMS,
+            entries: Entries::Kept(100),
+            create: "XGROUP CREATE {key} workers 0 MKSTREAM",
+            each: "XADD {key} * field __rand_int__",
             last: "",
         },
+        command: "XRANGE entries:__rand_int__ - + COUNT 100",
+        keyspace: MANY_STREAMS,
+        cost: 10,
+        ..ELEMENT
+    },
+    Workload {
+        name: "XREADGROUP one key",
+        setup: tasks(1, Entries::Taken),
         command: "XREADGROUP GROUP workers worker COUNT 1 STREAMS tasks >",
         cost: 3,
         ..ELEMENT
     },
     Workload {
+        name: "XREADGROUP",
+        setup: tasks(MANY_STREAMS, Entries::Taken),
+        command: "XREADGROUP GROUP workers worker COUNT 1 STREAMS tasks:__rand_int__ >",
+        keyspace: MANY_STREAMS,
+        cost: 3,
+        ..ELEMENT
+    },
+    Workload {
         name: "XACK one key",
-        setup: Setup::Group {
-            key: "tasks",
-            create: "XGROUP CREATE tasks workers 0 MKSTREAM",
-            each: "XADD tasks 1-__rand_int__ field value",
-            last: "XREADGROUP GROUP workers worker STREAMS tasks >",
-        },
+        setup: pending(1, 1_000_000),
         command: "XACK tasks workers 1-__rand_int__",
+        keyspace: 1_000_000,
+        cost: 2,
+        ..ELEMENT
+    },
+    Workload {
+        name: "XACK",
+        setup: pending(MANY_STREAMS, MANY_STREAMS),
+        command: "XACK tasks:__rand_int__ workers 1-__rand_int__",
+        keyspace: MANY_STREAMS,
         cost: 2,
         ..ELEMENT
     },

@@ -244,6 +244,7 @@ macro_rules! conformance_suite {
             points: spaces_are_apart;
             points: get_many_keeps_order_duplicates_and_gaps;
             points: get_many_of_many;
+            points: parts_of_values;
             points: values_of_a_mebibyte;
             points: not_waiting_answers_rightly_or_not_at_all;
             writes: a_write_sees_its_own_rows;
@@ -266,6 +267,7 @@ macro_rules! conformance_suite {
             scans: bounds_between_prefixes;
             scans: limits;
             scans: a_break_ends_the_scan;
+            scans: ranges_come_one_after_the_other;
             scans: own_rows_and_deletes_are_merged_in;
             scans: of_a_write_with_many_rows;
             scans: between_the_puts_of_a_long_write;

@@ -171,6 +171,44 @@ pub fn get_many_keeps_order_duplicates_and_gaps(harness: &impl Harness) {
     engine.begin_read(Wait::Allowed).get_many(PLAIN, &[], &mut |_, _| panic!("there are no keys")).unwrap();
 }
 
+pub fn parts_of_values(harness: &impl Harness) {
+    let engine = harness.open();
+    put(&engine, PLAIN, [("old", "0123456789"), ("empty", "")]);
+    harness.move_rows_down(&engine);
+    put(&engine, PLAIN, [("new", "abcdef")]);
+    let check = |read: &dyn Read| {
+        for (key, at, len, expected) in [
+            ("old", 0, 10, Some("0123456789")),
+            ("old", 3, 2, Some("34")),
+            ("old", 3, 0, Some("")),
+            ("old", 8, 4, Some("89..")),
+            ("old", 10, 2, Some("..")),
+            ("old", usize::MAX, 1, Some(".")),
+            ("new", 1, 1, Some("b")),
+            ("new", 2, 9, Some("cdef.....")),
+            ("empty", 0, 4, Some("....")),
+            ("none", 0, 4, None),
+        ] {
+            let mut out = vec![b'.'; len];
+            let is_there = read.get_part(PLAIN, key.as_bytes(), at, &mut out).unwrap();
+            assert_eq!(is_there, expected.is_some(), "{key} {at} {len}");
+            assert_eq!(out, expected.unwrap_or("....").as_bytes(), "{key} {at} {len}");
+        }
+    };
+    twice(harness, &engine, || {
+        check(&engine.begin_read(Wait::Allowed));
+        check(&engine.snapshot().unwrap());
+        check(&engine.begin_write(Wait::Allowed));
+    });
+    let mut write = engine.begin_write(Wait::Allowed);
+    write.put(PLAIN, b"new", &[b"own row"]);
+    write.delete(PLAIN, b"old");
+    let mut out = [0; 2];
+    assert!(write.get_part(PLAIN, b"new", 4, &mut out).unwrap());
+    assert!(!write.get_part(PLAIN, b"old", 0, &mut out).unwrap());
+    assert_eq!(&out, b"ro");
+}
+
 pub fn get_many_of_many(harness: &impl Harness) {
     let engine = harness.open();
     let key = |index: usize| format!("key-{index:04}").into_bytes();

@@ -125,6 +125,63 @@ pub fn limits(harness: &impl Harness) {
     });
 }
 
+pub fn ranges_come_one_after_the_other(harness: &impl Harness) {
+    let engine = harness.open();
+    let key = |index: usize| format!("grp:{index:02}").into_bytes();
+    for layer in 0..3 {
+        put(&engine, PLAIN, (layer..30).step_by(3).map(|index| (key(index), "v")));
+        harness.move_rows_down(&engine);
+    }
+    put(&engine, PLAIN, [("grq:", "of another group")]);
+    let cases = [&[(5, 9), (20, 22), (1, 2)][..], &[(7, 7), (9, 4), (3, 4)], &[(0, 30)], &[]];
+    each_reader(&engine, |read| {
+        for case in cases {
+            let bounds: Vec<_> = case.iter().map(|(from, to)| (key(*from), key(*to))).collect();
+            let mut ranges: Vec<Range<'_>> = bounds.iter().map(|(start, end)| Range { start, end }).collect();
+            let mut rows: Vec<(usize, Vec<u8>)> = Vec::new();
+            for (number, (from, to)) in case.iter().enumerate() {
+                rows.extend((*from..*to).map(|index| (number, key(index))));
+            }
+            // Within one group, and not.
+            for is_one_group in [true, false] {
+                if !is_one_group {
+                    rows.push((ranges.len(), b"grq:".to_vec()));
+                    ranges.push(Range { start: b"grq", end: b"grr" });
+                }
+                for limit in [0, 1, 4, 5, 7, 8, 100] {
+                    for break_at in [2, usize::MAX] {
+                        let mut seen = Vec::new();
+                        let mut see = |number: usize, key: &[u8], _: &[u8]| {
+                            seen.push((number, key.to_vec()));
+                            if seen.len() == break_at {
+                                ControlFlow::Break(())
+                            } else {
+                                ControlFlow::Continue(())
+                            }
+                        };
+                        let is_all = read.scan_ranges(PLAIN, &ranges, limit, &mut see).unwrap();
+                        let shown = rows.len().min(limit).min(break_at);
+                        assert_eq!(seen, rows[..shown], "{case:?} {limit}");
+                        assert!(!is_all || shown == rows.len(), "{case:?} {limit}");
+                        assert!(is_all || limit <= rows.len() || break_at <= rows.len(), "{case:?} {limit}");
+                    }
+                }
+            }
+        }
+    });
+    let mut write = engine.begin_write(Wait::Allowed);
+    write.put(PLAIN, b"grp:055", &[b"own"]);
+    write.delete(PLAIN, &key(20));
+    let (ends, mut seen) = ([key(5), key(7), key(20), key(22)], Vec::new());
+    let ranges = [Range { start: &ends[0], end: &ends[1] }, Range { start: &ends[2], end: &ends[3] }];
+    let is_all = write.scan_ranges(PLAIN, &ranges, 100, &mut |number, key, _| {
+        seen.push((number, key.to_vec()));
+        ControlFlow::Continue(())
+    });
+    assert!(is_all.unwrap());
+    assert_eq!(seen, [(0, key(5)), (0, b"grp:055".to_vec()), (0, key(6)), (1, key(21))]);
+}
+
 pub fn a_break_ends_the_scan(harness: &impl Harness) {
     let engine = thirty(harness);
     each_reader(&engine, |read| {

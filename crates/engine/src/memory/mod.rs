@@ -223,6 +223,10 @@ impl Engine for MemoryEngine {
         !self.shared.injector.refuses_all_reads()
     }
 
+    fn locks_may_follow(&self) -> bool {
+        self.shared.validates_reads.load(Ordering::Acquire)
+    }
+
     /// There is nothing to hand over, so nothing can fail but a closed engine: tells only those who wait for durability how far it has come.
     fn flush(&self) -> Result<Position> {
         self.shared.check_open()?;

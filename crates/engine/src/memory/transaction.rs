@@ -9,7 +9,7 @@ use super::reads::ReadSet;
 use super::scan::View;
 use super::store::{Rows, Store};
 use super::{RECLAIM_AFTER_WRITE_ROWS, RECLAIM_STEP_ROWS, Shared};
-use crate::{Error, Position, Result, Savepoint, Space, Wait, Write};
+use crate::{Error, MAX_KEY_BYTES, Position, Result, Savepoint, Space, Wait, Write, too_long};
 
 /// Reads what is committed at each call.
 pub struct MemoryRead<'e> {
@@ -34,6 +34,8 @@ pub struct MemoryWrite<'e> {
     /// By space, as far as there are rows.
     own: Vec<Rows>,
     changes: usize,
+    /// A row was put whose key is too long; it may have been undone since.
+    has_long_key: bool,
     /// What each row that was set since the first savepoint was before, once there is one.
     undo: Option<Vec<Undo>>,
     /// Rows to be written as they are.
@@ -98,6 +100,7 @@ impl<'e> MemoryWrite<'e> {
             committed_rows: 0,
             own: Vec::new(),
             changes: 0,
+            has_long_key: false,
             undo: None,
             locked: Vec::new(),
             reads: RefCell::default(),
@@ -111,6 +114,7 @@ impl<'e> MemoryWrite<'e> {
 
     fn set(&mut self, space: Space, key: &[u8], value: Option<Box<[u8]>>) {
         self.changes += 1;
+        self.has_long_key |= key.len() > MAX_KEY_BYTES && value.is_some();
         let index = usize::from(space.0);
         if self.own.len() <= index {
             self.own.resize_with(index + 1, Rows::new);
@@ -177,6 +181,14 @@ impl Write for MemoryWrite<'_> {
         self.changes
     }
 
+    fn refusal(&self) -> Option<Error> {
+        if !self.has_long_key {
+            return None;
+        }
+        let puts = self.own.iter().flatten().filter(|(_, value)| value.is_some());
+        puts.map(|(key, _)| key.len()).max().and_then(too_long)
+    }
+
     fn each_change(&self, each: &mut dyn FnMut(Space, &[u8])) {
         for (space, rows) in (0..).map(Space).zip(&self.own) {
             rows.keys().for_each(|key| each(space, key));
@@ -209,6 +221,9 @@ impl Write for MemoryWrite<'_> {
             // Nothing that could collide or get lost.
             self.shared.admit(Call::Other, self.wait)?;
             return Ok(Position(self.shared.position.load(Ordering::Acquire)));
+        }
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
         }
         let fault = self.shared.fault(Call::Commit, self.wait)?;
         match fault {

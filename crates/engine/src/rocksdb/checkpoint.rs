@@ -11,7 +11,7 @@ use crate::{Error, Range, Result, Space};
 
 impl Inner {
     /// Everything committed so far is in the sorted data when this returns. Commits go on meanwhile.
-    fn write_back_all(&self) -> Result<()> {
+    pub(super) fn write_back_all(&self) -> Result<()> {
         self.check_open()?;
         let number = self.freeze()?;
         self.wait_for_unit(number)

@@ -33,6 +33,7 @@ mod write_back;
 mod tests;
 
 use std::fs::File;
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,7 +57,7 @@ use self::write_back::Steps;
 use crate::hint::Hinted;
 use crate::{
     Direction, Durability, Engine, Error, Filter, Groups, Hint, LocalStore, MemoryBudget, Notify, Part,
-    Position, Range, Ranked, Read, Result, Savepoint, Space, SpaceDef, Stats, Wait, Write,
+    Position, Range, Ranked, Read, Result, Savepoint, Space, SpaceDef, Stats, Wait, Write, copy_part,
 };
 
 /// Rows applied under one hold of a shard's lock.
@@ -110,6 +111,8 @@ struct Inner {
     unit_done: Condvar,
     /// Held while a unit goes into the sorted data: whoever else holds it sees whole units only.
     write_back_turn: Mutex<()>,
+    /// What the list of rows takes that are being written back.
+    write_back_bytes: AtomicU64,
     active_bytes: AtomicUsize,
     /// Held while a long group of dirty rows is put in order.
     ordering: Mutex<()>,
@@ -158,6 +161,9 @@ impl Inner {
         self.check_open()?;
         if buffer.rows.is_empty() {
             return Ok(self.log.last());
+        }
+        if let Some(refusal) = buffer.refusal() {
+            return Err(refusal);
         }
         // Where the disk is full, what frees something is bounded by the room that is kept for it.
         if self.is_stuck.load(Ordering::Relaxed) && !(frees && self.log.room().is_full()) {
@@ -245,10 +251,12 @@ impl Inner {
             let units = self.units.lock();
             (units.sets().count(), units.sets().map(|set| set.rows).sum::<usize>(), !units.queue.is_empty())
         };
-        let (mut active_rows, mut cache_hits) = (0, 0);
+        let (mut active_rows, mut cache_hits, mut spare_bytes) = (0, 0, 0);
         for shard in (0..hash::SHARDS).filter_map(|shard| self.shards.read(shard).ok()) {
             active_rows += shard.active.len();
             cache_hits += shard.cache_hits.load(Ordering::Relaxed);
+            spare_bytes += shard.active.spare_bytes();
+            spare_bytes += shard.frozen.iter().map(|table| table.spare_bytes()).sum::<usize>();
         }
         let dirty_bytes =
             self.active_bytes.load(Ordering::Relaxed) + self.frozen_bytes.load(Ordering::Relaxed);
@@ -261,6 +269,9 @@ impl Inner {
         Stats {
             dirty_bytes: dirty_bytes as u64,
             dirty_rows: (active_rows + frozen_rows) as u64,
+            dirty_spare_bytes: spare_bytes as u64,
+            held_bytes: self.shards.budget.held().load(Ordering::Relaxed) as u64,
+            write_back_bytes: self.write_back_bytes.load(Ordering::Relaxed),
             frozen_tables: frozen_tables as u64,
             row_cache_bytes: self.shards.budget.used() as u64,
             row_cache_hits: cache_hits,
@@ -295,7 +306,12 @@ impl Engine for RocksEngine {
     }
 
     fn begin_write(&self, wait: Wait) -> RocksWrite<'_> {
-        RocksWrite { inner: &self.inner, wait, buffer: TxBuffer::take(), frees: false }
+        RocksWrite { inner: &self.inner, wait, buffer: ManuallyDrop::new(TxBuffer::take()), frees: false }
+    }
+
+    #[inline]
+    fn locks_may_follow(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -374,6 +390,10 @@ impl LocalStore for RocksEngine {
         self.inner.abandon(space, group)
     }
 
+    fn write_back(&self) -> Result<()> {
+        self.inner.write_back_all()
+    }
+
     fn suggest_compaction(&self, space: Space, range: Range<'_>) {
         if let Err(error) = self.inner.store.suggest_compaction(space, range) {
             tracing::warn!(%error, "cannot suggest a compaction");
@@ -427,6 +447,17 @@ impl Read for RocksRead<'_> {
         }
     }
 
+    fn get_part(&self, space: Space, key: &[u8], at: usize, out: &mut [u8]) -> Result<bool> {
+        let hash = self.inner.hasher.row(self.inner.def(space)?, space, key);
+        match self.own.and_then(|own| own.get(space.0, key, &hash)) {
+            Some(value) => {
+                copy_part(value.unwrap_or_default(), at, out);
+                Ok(value.is_some())
+            }
+            None => self.inner.get_part(space, key, &hash, self.wait, at, out),
+        }
+    }
+
     fn get_many(
         &self,
         space: Space,
@@ -445,6 +476,16 @@ impl Read for RocksRead<'_> {
         each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         self.inner.scan(space, range, direction, limit, self.wait, self.own, each)
+    }
+
+    fn scan_ranges(
+        &self,
+        space: Space,
+        ranges: &[Range<'_>],
+        limit: usize,
+        each: &mut dyn FnMut(usize, &[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.inner.scan_ranges(space, ranges, limit, self.wait, self.own, each)
     }
 
     fn nth(
@@ -506,19 +547,21 @@ impl Read for RocksRead<'_> {
 pub struct RocksWrite<'e> {
     inner: &'e Inner,
     wait: Wait,
-    buffer: TxBuffer,
+    /// Given back when it is dropped.
+    buffer: ManuallyDrop<Box<TxBuffer>>,
     frees: bool,
 }
 
 impl Drop for RocksWrite<'_> {
     fn drop(&mut self) {
-        std::mem::take(&mut self.buffer).give_back();
+        // SAFETY: it is taken here only, and nothing is used behind its drop.
+        unsafe { ManuallyDrop::take(&mut self.buffer) }.give_back();
     }
 }
 
 macro_rules! under_own_rows {
     ($this:expr, $read:ident => $call:expr) => {{
-        let $read = RocksRead { inner: $this.inner, wait: $this.wait, own: Some(&$this.buffer) };
+        let $read = RocksRead { inner: $this.inner, wait: $this.wait, own: Some(&**$this.buffer) };
         $call
     }};
 }
@@ -542,6 +585,11 @@ impl Write for RocksWrite<'_> {
             self.inner.shards.prefetch_slot(hash.group, hash.key);
             self.buffer.set(space.0, key, hash, None);
         }
+    }
+
+    #[inline]
+    fn refusal(&self) -> Option<Error> {
+        self.buffer.refusal()
     }
 
     #[inline]

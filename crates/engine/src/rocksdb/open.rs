@@ -212,6 +212,7 @@ pub fn open_telling(
         units: Mutex::new(Units { sealed_to: u64::MAX, done_number, queue, last_number, ..Units::default() }),
         unit_done: Condvar::new(),
         write_back_turn: Mutex::new(()),
+        write_back_bytes: AtomicU64::new(0),
         active_bytes: AtomicUsize::new(bytes),
         ordering: Mutex::new(()),
         frozen_bytes: AtomicUsize::new(queued_bytes),

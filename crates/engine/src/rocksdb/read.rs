@@ -8,7 +8,7 @@ use super::hash::RowHash;
 use super::shard::Found;
 use super::transaction::TxBuffer;
 use super::{Inner, LOOK_AHEAD};
-use crate::{Result, Space, Wait};
+use crate::{Result, Space, Wait, copy_part};
 
 /// Keys read together where waiting is allowed, so that the values of a long list are not all held at a time.
 const KEYS_PER_STEP: usize = 256;
@@ -39,6 +39,31 @@ impl Inner {
         self.get_sorted(space, key, hash, wait, generation, out)
     }
 
+    /// As [`Inner::get`], of a part of the value. What is not in memory is read as a whole.
+    pub(super) fn get_part(
+        &self,
+        space: Space,
+        key: &[u8],
+        hash: &RowHash,
+        wait: Wait,
+        at: usize,
+        out: &mut [u8],
+    ) -> Result<bool> {
+        self.check_open()?;
+        match self.shards.read(hash.shard())?.find(space.0, key, hash) {
+            Found::Value(value) => {
+                copy_part(value, at, out);
+                return Ok(true);
+            }
+            Found::Absent => return Ok(false),
+            Found::Unknown => {}
+        }
+        let mut value = Vec::new();
+        let is_there = self.get(space, key, hash, wait, &mut value)?;
+        copy_part(&value, at, out);
+        Ok(is_there)
+    }
+
     fn get_sorted(
         &self,
         space: Space,
@@ -52,8 +77,9 @@ impl Inner {
         if !self.store.may_have(space) {
             return Ok(false);
         }
-        self.cache_misses.fetch_add(1, Ordering::Relaxed);
         let value = self.store.get(space, key, self.store.read_options(wait))?;
+        // What is not in memory is asked for again by somebody who may wait, and counts then.
+        self.cache_misses.fetch_add(1, Ordering::Relaxed);
         self.fill(space, key, hash, value.as_deref(), generation)?;
         if let Some(value) = &value {
             out.extend_from_slice(value);
@@ -94,14 +120,14 @@ impl Inner {
         let mut bytes = Vec::new();
         for (number, part) in keys.chunks(step).enumerate() {
             bytes.clear();
-            self.get_part(space, part, wait, own, &mut bytes, &mut |index, value| {
+            self.get_step(space, part, wait, own, &mut bytes, &mut |index, value| {
                 each(number * step + index, value);
             })?;
         }
         Ok(())
     }
 
-    fn get_part(
+    fn get_step(
         &self,
         space: Space,
         keys: &[&[u8]],
@@ -152,10 +178,10 @@ impl Inner {
         }
         if !missing.is_empty() && self.store.may_have(space) {
             self.check_open()?;
-            self.cache_misses.fetch_add(missing.len() as u64, Ordering::Relaxed);
             let wanted: Vec<&[u8]> =
                 missing.iter().filter_map(|missing| keys.get(missing.index).copied()).collect();
             let values = self.store.get_many(space, &wanted, self.store.read_options(wait))?;
+            self.cache_misses.fetch_add(missing.len() as u64, Ordering::Relaxed);
             for ((missing, key), value) in missing.iter().zip(&wanted).zip(values) {
                 self.fill(space, key, &missing.hash, value.as_deref(), missing.generation)?;
                 if let (Some(value), Some(place)) = (value, found.get_mut(missing.index)) {

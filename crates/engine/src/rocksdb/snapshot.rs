@@ -64,7 +64,7 @@ impl Drop for SortedSnapshot {
 impl Inner {
     pub(super) fn snapshot(&self) -> Result<RocksSnapshot> {
         self.check_open()?;
-        let (sorted, sets) = {
+        let shared = {
             let mut units = self.units.lock();
             let _blocked = self.barrier.block();
             if units.sealed_to != self.log.last().0 {
@@ -77,14 +77,15 @@ impl Inner {
             }
             let mut sets: Vec<_> = units.sets().cloned().collect();
             sets.reverse();
-            (sorted, sets)
+            let mut options = ReadOptions::default();
+            options.set_snapshot(&sorted.snapshot);
+            let shared =
+                Arc::new(Shared { sorted, sets, hasher: self.hasher.clone(), spaces: self.spaces, options });
+            let weak: Weak<dyn SnapshotProbe> = Arc::downgrade(&(shared.clone() as Arc<dyn SnapshotProbe>));
+            // While nothing is committed: a row that becomes garbage with the next commit is one that this snapshot reads.
+            self.store.filter().add_snapshot(weak);
+            shared
         };
-        let mut options = ReadOptions::default();
-        options.set_snapshot(&sorted.snapshot);
-        let shared =
-            Arc::new(Shared { sorted, sets, hasher: self.hasher.clone(), spaces: self.spaces, options });
-        let weak: Weak<dyn SnapshotProbe> = Arc::downgrade(&(shared.clone() as Arc<dyn SnapshotProbe>));
-        self.store.filter().add_snapshot(weak);
         Ok(RocksSnapshot { iterators: IteratorPool::default(), shared })
     }
 }

@@ -62,6 +62,11 @@ impl Deleted<'_> {
 }
 
 impl<'a> SortedRows<'a> {
+    /// What the list takes.
+    pub fn bytes(&self) -> usize {
+        self.spaces.iter().map(|rows| rows.capacity() * size_of::<Sorted>()).sum()
+    }
+
     /// The rows of these sets, without tombstones for which there is nothing in the sorted data, and without what is
     /// abandoned.
     pub fn of(

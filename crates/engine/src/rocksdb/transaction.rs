@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 use super::hash::RowHash;
 use super::log::record::{self, ROW_HEADER};
 use super::table::rows::Rows;
-use crate::{Direction, Range, Savepoint};
+use crate::{Direction, Error, MAX_KEY_BYTES, Range, Savepoint, too_long};
 
 /// From this many rows on, own rows are found by hash.
 const INDEX_FROM_ROWS: usize = 16;
@@ -22,7 +22,8 @@ const KEPT_ROWS: usize = 1 << 14;
 const KEPT_BUFFERS: usize = 4;
 
 thread_local! {
-    static BUFFERS: RefCell<Vec<TxBuffer>> = const { RefCell::new(Vec::new()) };
+    #[allow(clippy::vec_box)] // What is taken out is handed on in its box.
+    static BUFFERS: RefCell<Vec<Box<TxBuffer>>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Clone, Copy)]
@@ -38,6 +39,8 @@ pub struct TxBuffer {
     pub rows: Vec<TxRow>,
     /// How often a row was set.
     pub changes: usize,
+    /// A row was put whose key is too long; it may have been undone since.
+    has_long_key: bool,
     index: HashTable<u32>,
     /// Space and key of the first rows, as many as it has, with their positions: it is brought up to date by who needs it.
     order: RefCell<BTreeMap<Vec<u8>, u32>>,
@@ -59,11 +62,12 @@ enum Undo {
 }
 
 impl TxBuffer {
-    pub fn take() -> TxBuffer {
+    /// In a box: a transaction is handed on several times.
+    pub fn take() -> Box<TxBuffer> {
         BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
     }
 
-    pub fn give_back(mut self) {
+    pub fn give_back(mut self: Box<Self>) {
         let bytes = self.bytes.capacity().max(self.saved.capacity());
         if bytes > KEPT_BYTES || self.rows.capacity().max(self.undo.capacity()) > KEPT_ROWS {
             return;
@@ -71,8 +75,12 @@ impl TxBuffer {
         self.bytes.clear();
         self.rows.clear();
         self.changes = 0;
+        self.has_long_key = false;
         self.index.clear();
-        self.order.get_mut().clear();
+        // Seldom there, and dear to clear all the same.
+        if !self.order.get_mut().is_empty() {
+            self.order.get_mut().clear();
+        }
         self.no_puts.take();
         self.protected = 0;
         self.undo.clear();
@@ -116,6 +124,7 @@ impl TxBuffer {
     #[inline]
     pub fn set(&mut self, space: u8, key: &[u8], hash: RowHash, value: Option<&[&[u8]]>) {
         self.changes += 1;
+        self.has_long_key |= key.len() > MAX_KEY_BYTES && value.is_some();
         let position = self.position(space, key, &hash);
         if let Some(position) = position
             && self.overwrite(position, key.len(), value)
@@ -171,6 +180,18 @@ impl TxBuffer {
             at += part.len();
         }
         true
+    }
+
+    /// See [`crate::Write::refusal`].
+    #[inline]
+    pub fn refusal(&self) -> Option<Error> {
+        if self.has_long_key { self.find_long_key() } else { None }
+    }
+
+    #[cold]
+    fn find_long_key(&self) -> Option<Error> {
+        let puts = self.rows.iter().filter_map(|row| self.row(row)).filter(|row| row.value.is_some());
+        puts.map(|row| row.key.len()).max().and_then(too_long)
     }
 
     pub fn savepoint(&mut self) -> Savepoint {

@@ -89,7 +89,9 @@ impl Inner {
                 continue;
             };
             self.wait_for_compaction();
-            if let Err(error) = self.write_back(&unit, turns.is_tight) {
+            let written = self.write_back(&unit, turns.is_tight);
+            self.write_back_bytes.store(0, Ordering::Relaxed);
+            if let Err(error) = written {
                 if self.background.is_ending.load(Ordering::Acquire) {
                     return;
                 }
@@ -240,6 +242,7 @@ impl Inner {
         {
             let _turn = self.write_back_turn.lock();
             sorted = SortedRows::of(&unit.sets, self.spaces.len(), &self.store, &abandoned);
+            self.write_back_bytes.store(sorted.bytes() as u64, Ordering::Relaxed);
             for segment in &unit.segments {
                 // A failed sync proves nothing about what it was to sync, and the next one proves no more.
                 segment.sync_closed().inspect_err(|error| self.log.stop(error.clone()))?;

@@ -12,7 +12,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
@@ -24,8 +24,8 @@ use tikv_client::{
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 
-use super::Options;
 use super::counters::{Counters, Kind};
+use super::{LOGICAL_BITS, MAX_READ_AGE, Options};
 use crate::{Direction, Error, Result};
 
 /// Longest answer that is taken; the library's own limit is below what a few long rows need.
@@ -43,6 +43,8 @@ const RETRY_MS: u64 = 2;
 const MAX_RETRY_MS: u64 = 100;
 /// The library doubles its waits and loses the last bit after 64 times.
 const MAX_RETRIES: u32 = 50;
+/// Tries to roll a transaction back.
+const MAX_ROLLBACKS: u32 = 10;
 
 pub(super) type Row = (Vec<u8>, Vec<u8>);
 
@@ -56,6 +58,11 @@ pub(super) struct Changes {
 }
 
 impl Changes {
+    /// The row that is sent first, which decides on the whole.
+    fn first(&self) -> Option<&Vec<u8>> {
+        self.puts.first().map(|row| &row.0).or(self.deletes.first()).or(self.locks.first())
+    }
+
     fn rows(&self) -> usize {
         self.puts.len() + self.deletes.len() + self.locks.len()
     }
@@ -77,6 +84,16 @@ struct Shared {
     addresses: Vec<String>,
     timeout: Duration,
     counters: Arc<Counters>,
+    /// The newest timestamp that was given out here.
+    newest: AtomicU64,
+    /// A row of each commit that may still be made although nobody waits for it: the one that decides.
+    unsettled: Mutex<Vec<Vec<u8>>>,
+}
+
+/// A transaction that will ask whether a row was changed since it began.
+pub(super) struct Asking {
+    transaction: tokio::sync::Mutex<Transaction>,
+    at: u64,
 }
 
 /// A transaction that the cluster knows by its timestamp.
@@ -87,6 +104,8 @@ pub(super) struct Begun {
     handle: Handle,
     one_phase: bool,
     pessimistic: bool,
+    /// The row that decides, where it is known already.
+    primary: Option<Vec<u8>>,
 }
 
 impl Cluster {
@@ -107,6 +126,8 @@ impl Cluster {
             addresses: options.pd_addresses.clone(),
             timeout: options.timeout,
             counters,
+            newest: AtomicU64::new(0),
+            unsettled: Mutex::default(),
         });
         runtime.spawn(keep_connected(Arc::clone(&shared)));
         let handle = runtime.handle().clone();
@@ -132,7 +153,9 @@ impl Cluster {
         let begun = Instant::now();
         let stamp = self.handle.block_on(self.shared.timestamp());
         self.shared.counters.note(Kind::Timestamp, begun);
-        stamp.map(|stamp| stamp.version())
+        let stamp = stamp?.version();
+        self.shared.newest.fetch_max(stamp, Ordering::Relaxed);
+        Ok(stamp)
     }
 
     pub(super) fn get(&self, at: u64, key: Vec<u8>) -> Result<Option<Vec<u8>>> {
@@ -200,7 +223,7 @@ impl Cluster {
         let begun = Instant::now();
         let one_phase = conflicts == 0;
         let transaction = self.handle.block_on(async {
-            let options = writing(TransactionOptions::new_optimistic(), EXACT);
+            let options = writing(TransactionOptions::new_optimistic());
             let options = if one_phase { options.try_one_pc() } else { options };
             self.shared.begin(options).await
         });
@@ -208,7 +231,7 @@ impl Cluster {
         let transaction = transaction?;
         let at = transaction.start_timestamp().version();
         let handle = self.handle.clone();
-        Ok(Begun { transaction: Some(transaction), at, handle, one_phase, pessimistic: false })
+        Ok(Begun { transaction: Some(transaction), at, handle, one_phase, pessimistic: false, primary: None })
     }
 
     /// A transaction that holds these rows from its beginning, and reads what was committed when it had them.
@@ -229,7 +252,8 @@ impl Cluster {
         shared.counters.note(Kind::Lock, started);
         let (transaction, at) = locked?;
         let handle = self.handle.clone();
-        Ok(Begun { transaction: Some(transaction), at, handle, one_phase: false, pessimistic: true })
+        let primary = rows.first().cloned();
+        Ok(Begun { transaction: Some(transaction), at, handle, one_phase: false, pessimistic: true, primary })
     }
 
     pub(super) fn commit(&self, mut begun: Begun, changes: Changes) -> Result<u64> {
@@ -237,6 +261,7 @@ impl Cluster {
             return Err(Error::Unavailable("the transaction has ended".to_owned()));
         };
         let started = Instant::now();
+        let primary = begun.primary.take().or_else(|| changes.first().cloned());
         // Large ones take longer, and nobody else is held up by that.
         let timeout = self.shared.timeout + Duration::from_secs(changes.rows() as u64 / 5_000);
         let committing = Committing {
@@ -250,10 +275,107 @@ impl Cluster {
         match &committed {
             Ok(_) => self.shared.counters.commits.fetch_add(1, Ordering::Relaxed),
             Err(Error::Conflict) => self.shared.counters.conflicts.fetch_add(1, Ordering::Relaxed),
-            Err(Error::OutcomeUnknown(_)) => self.shared.counters.unknown.fetch_add(1, Ordering::Relaxed),
+            Err(Error::OutcomeUnknown(_)) => {
+                self.shared.unsettled.lock().extend(primary);
+                self.shared.counters.unknown.fetch_add(1, Ordering::Relaxed)
+            }
             Err(_) => 0,
         };
         committed
+    }
+
+    /// Transactions that will ask for a row each.
+    pub(super) fn begin_asking(&self, keys: Vec<Vec<u8>>) -> Result<Vec<Asking>> {
+        self.handle.block_on(async {
+            let mut all = Vec::with_capacity(keys.len());
+            for key in keys {
+                let mut transaction =
+                    self.shared.begin(writing(TransactionOptions::new_optimistic())).await?;
+                // What would be put and is deleted again is checked not to be there.
+                let checks = async {
+                    transaction.insert(key.clone(), Vec::new()).await?;
+                    transaction.delete(key).await
+                };
+                checks.await.map_err(|error| Error::Unavailable(words(&error)))?;
+                let at = transaction.start_timestamp().version();
+                all.push(Asking { transaction: tokio::sync::Mutex::new(transaction), at });
+            }
+            Ok(all)
+        })
+    }
+
+    /// Whether the row was not changed since.
+    pub(super) fn ask(&self, asking: &Asking) -> Result<bool> {
+        // What was changed may be forgotten by now.
+        if self.is_too_old(asking.at) {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        let answer = self.handle.block_on(async {
+            let until = tokio::time::Instant::from_std(begun + self.shared.timeout);
+            let mut transaction = asking.transaction.lock().await;
+            let mut wait_ms = RETRY_MS;
+            loop {
+                self.shared.client()?;
+                let error = match tokio::time::timeout_at(until, transaction.commit()).await {
+                    Ok(Ok(_)) => return Ok(true),
+                    Ok(Err(error)) => error,
+                    Err(_) => return Err(self.shared.too_late()),
+                };
+                if let Some(is_unchanged) = unchanged(&error) {
+                    return Ok(is_unchanged);
+                }
+                self.shared.counters.met(Met::of(&error));
+                if tokio::time::Instant::now() >= until {
+                    return Err(Error::Unavailable(words(&error)));
+                }
+                pause(&mut wait_ms).await;
+            }
+        });
+        self.shared.counters.note(Kind::Lock, begun);
+        answer
+    }
+
+    /// Keeps commits that nobody waits for from being made from now on. A lock on the row that decides, committed behind them, has
+    /// them refused; where they were half-way the lock waits until it is decided.
+    pub(super) fn settle(&self) -> Result<()> {
+        let unsettled = self.shared.unsettled.lock().clone();
+        for key in unsettled {
+            let until = Instant::now() + self.shared.timeout;
+            loop {
+                let locks = Changes { locks: vec![key.clone()], ..Changes::default() };
+                match self.begin(1).and_then(|begun| self.commit(begun, locks)) {
+                    Ok(_) => break,
+                    Err(error) if Instant::now() >= until => return Err(error),
+                    Err(_) => {}
+                }
+            }
+            self.shared.unsettled.lock().retain(|other| *other != key);
+        }
+        Ok(())
+    }
+
+    /// Moves the safe point of the cluster, behind which old versions of rows are dropped. Locks from before it are resolved first.
+    pub(super) fn drop_old_versions(&self, age: Duration) -> Result<()> {
+        let now = self.timestamp()?;
+        let age = (age.as_millis() as u64) << LOGICAL_BITS;
+        let safe_point = Timestamp::from_version(now.saturating_sub(age));
+        self.handle.block_on(async {
+            let client = self.shared.client()?;
+            let moved = client.gc(safe_point).await;
+            // Somebody else may have moved it further.
+            moved.map(|_| ()).map_err(|error| Error::Unavailable(words(&error)))
+        })
+    }
+
+    /// Whether a moment is too long ago to be read.
+    pub(super) fn is_too_old(&self, at: u64) -> bool {
+        let newest = self.shared.newest.load(Ordering::Relaxed);
+        newest.saturating_sub(at) >> LOGICAL_BITS > MAX_READ_AGE.as_millis() as u64
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.shared.is_in_trouble.load(Ordering::Acquire)
     }
 
     /// Why the cluster does not serve at the moment.
@@ -305,7 +427,7 @@ impl Shared {
 
     /// Locks rows; the transaction that holds them, and what it may read at.
     async fn lock(&self, rows: &[Vec<u8>], until: tokio::time::Instant) -> Result<(Transaction, u64)> {
-        let mut transaction = self.begin(writing(TransactionOptions::new_pessimistic(), PATIENT)).await?;
+        let mut transaction = self.begin(writing(TransactionOptions::new_pessimistic())).await?;
         let locking = transaction.lock_keys(rows.iter().cloned());
         let failed = match tokio::time::timeout_at(until, locking).await {
             Ok(Ok(())) => match self.timestamp().await {
@@ -411,6 +533,13 @@ impl Committing<'_> {
                 Refusal::Conflict if is_unclear && !self.one_phase => {
                     break Error::OutcomeUnknown(words(&error));
                 }
+                // It may be an answer to what the library has sent again, and what it sent first may have been committed.
+                Refusal::Conflict if !is_write_conflict(&error) => {
+                    return Err(match self.is_rolled_back(transaction).await {
+                        true => Error::Conflict,
+                        false => Error::OutcomeUnknown(words(&error)),
+                    });
+                }
                 Refusal::Conflict | Refusal::TooLarge => break refusal.error(&error),
                 Refusal::Full | Refusal::Later if is_unclear => {}
                 Refusal::Full => break refusal.error(&error),
@@ -431,6 +560,20 @@ impl Committing<'_> {
             tokio::spawn(roll_back(transaction));
         }
         Err(failed)
+    }
+
+    /// Rolls the transaction back. A store refuses that if it has committed it, so that whoever was told is certain that nothing was
+    /// written, or ever will be.
+    async fn is_rolled_back(&self, mut transaction: Transaction) -> bool {
+        let mut wait_ms = RETRY_MS;
+        loop {
+            match tokio::time::timeout_at(self.until, transaction.rollback()).await {
+                Ok(Ok(())) => return true,
+                Ok(Err(error)) if matches!(Met::of(&error), Met::Fatal | Met::Conflict) => return false,
+                Ok(Err(_)) => pause(&mut wait_ms).await,
+                Err(_) => return false,
+            }
+        }
     }
 
     async fn gather(&self, transaction: &mut Transaction, changes: Changes) -> Result<()> {
@@ -460,10 +603,16 @@ impl Committing<'_> {
     }
 }
 
+/// Tried again where the store was busy: whoever meets a lock that stays waits until its time is up.
 async fn roll_back(mut transaction: Transaction) {
-    // Locks that stay are found out by whoever meets them, once their time is up.
-    if let Err(error) = transaction.rollback().await {
+    let mut wait_ms = RETRY_MS;
+    for _ in 0..MAX_ROLLBACKS {
+        let Err(error) = transaction.rollback().await else { return };
+        if matches!(Met::of(&error), Met::Fatal | Met::Conflict) {
+            return;
+        }
         tracing::debug!(%error, "a transaction could not be rolled back");
+        pause(&mut wait_ms).await;
     }
 }
 
@@ -472,9 +621,9 @@ async fn pause(wait_ms: &mut u64) {
     *wait_ms = (*wait_ms * 2).min(MAX_RETRY_MS);
 }
 
-/// Nothing is sent again by the library.
-const EXACT: Backoff = Backoff::no_backoff();
-/// The library sends again by itself.
+/// The library sends again by itself what a store has not taken, or not answered. That does no harm: stores know again what they have
+/// prewritten or committed. Without it a lost answer behind the row that decides would leave locks on the others, and whoever meets one
+/// waits until its time is up.
 const PATIENT: Backoff = Backoff::no_jitter_backoff(RETRY_MS, MAX_RETRY_MS, MAX_RETRIES);
 
 fn reading() -> TransactionOptions {
@@ -483,9 +632,9 @@ fn reading() -> TransactionOptions {
 }
 
 /// Without a task that keeps its locks alive: it is over before these run out.
-fn writing(options: TransactionOptions, region_backoff: Backoff) -> TransactionOptions {
+fn writing(options: TransactionOptions) -> TransactionOptions {
     options
-        .retry_options(RetryOptions { region_backoff, lock_backoff: PATIENT })
+        .retry_options(RetryOptions { region_backoff: PATIENT, lock_backoff: PATIENT })
         .drop_check(CheckLevel::None)
         .heartbeat_option(HeartbeatOption::NoHeartbeat)
 }
@@ -560,9 +709,35 @@ impl Refusal {
     }
 }
 
+/// What the answer to a check that a row is not there says about its changes; none where it says nothing.
+fn unchanged(error: &ClientError) -> Option<bool> {
+    match error {
+        ClientError::ExtractedErrors(all) | ClientError::MultipleKeyErrors(all) => {
+            all.iter().find_map(unchanged)
+        }
+        ClientError::KeyError(error) if error.conflict.is_some() => Some(false),
+        // The client has resolved what it could.
+        ClientError::KeyError(error) if error.locked.is_some() => None,
+        // It is there and nobody has written it; or it is not, and what follows finds no lock, since nothing was written.
+        ClientError::KeyError(_) | ClientError::TxnNotFound(_) | ClientError::OnePcFailure => Some(true),
+        _ => None,
+    }
+}
+
 /// The words by which a store says that a lock was taken away meanwhile.
 fn is_conflict(error: &tikv_client::ProtoKeyError) -> bool {
     error.conflict.is_some() || error.locked.is_some() || error.deadlock.is_some()
+}
+
+/// Whether another transaction has committed a row since this one began: a store that has committed this one says so instead.
+fn is_write_conflict(error: &ClientError) -> bool {
+    match error {
+        ClientError::ExtractedErrors(all) | ClientError::MultipleKeyErrors(all) => {
+            all.iter().any(is_write_conflict)
+        }
+        ClientError::KeyError(error) => error.conflict.is_some(),
+        _ => false,
+    }
 }
 
 /// What an answer says about the cluster.
@@ -584,7 +759,10 @@ impl Met {
             }
             ClientError::RegionError(_) | ClientError::LeaderNotFound { .. } => Met::Region,
             ClientError::ResolveLockError(_) => Met::Lock,
-            ClientError::KeyError(error) if error.locked.is_some() => Met::Lock,
+            // The lock of a transaction whose deciding row is not there yet, or never will be: its time runs out.
+            ClientError::KeyError(error) if error.locked.is_some() || error.txn_not_found.is_some() => {
+                Met::Lock
+            }
             ClientError::KeyError(error) if error.conflict.is_some() => Met::Conflict,
             ClientError::KeyError(_) | ClientError::Unimplemented | ClientError::KvError { .. } => Met::Fatal,
             _ => Met::Transport,

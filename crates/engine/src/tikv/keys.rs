@@ -59,6 +59,11 @@ impl Keys {
         key.get(self.prefix.len() + 1..).unwrap_or_default()
     }
 
+    /// The space of a key.
+    pub(super) fn space(&self, key: &[u8]) -> Option<Space> {
+        key.get(self.prefix.len()).map(|space| Space(*space))
+    }
+
     /// The longest row.
     #[cfg(test)]
     pub(super) fn max_row_len(&self) -> usize {

@@ -4,7 +4,11 @@
 //! * A [`TikvWrite`] reads a snapshot of when it began. Its commit is optimistic, in one phase where its rows are in one region and few,
 //!   in two otherwise. It is refused where a row that it wrote or locked, *and has read*, was committed since: two writes of a row that
 //!   neither has read may both succeed, as if one had come before the other.
-//! * After two conflicts the next run holds the rows at which it met them from its beginning.
+//! * A [`TikvWrite`] that writes anything also locks the rows that it has read in [`Options::relied`]: what is decided on their word is
+//!   refused where they were changed.
+//! * [`Witness`] tells whether rows were changed since it was made, whoever did it.
+//! * A commit of which nobody knows whether it was made can be kept from being made later: [`Engine::settle`].
+//! * After some conflicts ([`HOLD_AFTER`]) the next run holds the rows at which it met them from its beginning.
 //! * Nothing is resident: what may not wait is refused. No call is made where [`Wait::Never`] was said.
 //! * A commit is durable when it returns.
 //!
@@ -18,6 +22,7 @@ mod read;
 mod tests;
 mod timestamps;
 mod transaction;
+mod witness;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,12 +34,18 @@ use self::client::Cluster;
 use self::counters::Counters;
 use self::keys::Keys;
 use self::timestamps::Timestamps;
-use crate::{Contended, Engine, Error, Notify, Position, Result, Stats, Wait};
+use crate::{Contended, Engine, Error, Notify, Position, Result, Space, Stats, Wait};
 
 pub use self::keys::{
     MAX_ENCODED_KEY_BYTES, MAX_PREFIX_BYTES, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_ROWS, MAX_VALUE_BYTES,
 };
-pub use self::transaction::{TikvRead, TikvSnapshot, TikvWrite};
+pub use self::transaction::{HOLD_AFTER, TikvRead, TikvSnapshot, TikvWrite};
+pub use self::witness::Witness;
+
+/// The oldest moment that may be read: whoever drops old versions keeps those of longer.
+pub const MAX_READ_AGE: Duration = Duration::from_secs(540);
+/// Bits of a timestamp below the milliseconds.
+const LOGICAL_BITS: u32 = 18;
 
 /// Commits are told of this often.
 const TELL_EVERY: Duration = Duration::from_millis(200);
@@ -48,6 +59,9 @@ pub struct Options {
     pub prefix: String,
     /// The longest that a request may take.
     pub timeout: Duration,
+    /// Spaces whose rows others rely on: a write that reads one of them by its key, and writes anything, is refused where it was
+    /// changed meanwhile.
+    pub relied: Vec<Space>,
 }
 
 pub struct TikvEngine {
@@ -57,6 +71,7 @@ pub struct TikvEngine {
 struct Shared {
     cluster: Cluster,
     keys: Keys,
+    relied: Vec<Space>,
     timestamps: Timestamps,
     counters: Arc<Counters>,
     is_closed: AtomicBool,
@@ -71,6 +86,7 @@ impl TikvEngine {
         let counters = Arc::new(Counters::default());
         let shared = Arc::new(Shared {
             keys: Keys::new(&options.prefix)?,
+            relied: options.relied.clone(),
             cluster: Cluster::open(options, Arc::clone(&counters))?,
             timestamps: Timestamps::new(Arc::clone(&counters)),
             counters,
@@ -92,6 +108,11 @@ impl TikvEngine {
         });
         told.map_err(|error| Error::Unavailable(format!("cannot start a thread: {error}")))?;
         Ok(TikvEngine { shared })
+    }
+
+    /// Whether the cluster does not answer for now.
+    pub fn is_away(&self) -> bool {
+        self.shared.cluster.is_away()
     }
 
     /// Waits until the cluster has answered, but not longer than a request may take.
@@ -141,8 +162,26 @@ impl Engine for TikvEngine {
         false
     }
 
+    fn locks_may_follow(&self) -> bool {
+        false
+    }
+
     fn timestamp(&self) -> Option<Result<u64>> {
         Some(self.shared.check_open().and_then(|()| self.shared.cluster.timestamp()))
+    }
+
+    fn witness(&self, rows: &[(Space, &[u8])]) -> Result<Option<Witness>> {
+        Witness::new(&self.shared, rows).map(Some)
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.shared.check_open()?;
+        self.shared.cluster.settle()
+    }
+
+    fn drop_old_versions(&self, age: Duration) -> Result<()> {
+        self.shared.check_open()?;
+        self.shared.cluster.drop_old_versions(age)
     }
 
     fn flush(&self) -> Result<Position> {

@@ -40,6 +40,12 @@ impl Seen {
         self.rows.borrow().contains_key(key) || self.others.borrow().contains(key)
     }
 
+    /// Every key that was asked for.
+    pub(super) fn each(&self, each: &mut dyn FnMut(&[u8])) {
+        self.rows.borrow().keys().for_each(|key| each(key));
+        self.others.borrow().iter().for_each(|key| each(key));
+    }
+
     fn keeps(&self, key: &[u8]) -> bool {
         self.rows.borrow().contains_key(key)
     }
@@ -70,7 +76,16 @@ impl View<'_> {
         self.shared.check_open()?;
         match self.wait {
             Wait::Never => Err(Error::NotResident),
-            Wait::Allowed => (self.at)(),
+            Wait::Allowed => {
+                let at = (self.at)()?;
+                if self.shared.cluster.is_too_old(at) {
+                    return Err(Error::Unavailable(format!(
+                        "a read takes at most {} s",
+                        super::MAX_READ_AGE.as_secs()
+                    )));
+                }
+                Ok(at)
+            }
         }
     }
 

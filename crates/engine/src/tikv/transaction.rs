@@ -11,6 +11,11 @@ use super::keys::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_ROWS, MAX_VALUE_BYTES};
 use super::read::{Own, Seen, View};
 use crate::{Contended, Error, Position, Result, Savepoint, Space, Wait, Write};
 
+/// Conflicts after which a run holds its rows from the beginning: the last resort. Such locks last for 20 seconds where their node is lost, or where
+/// an answer about them is; those of a commit last for 3. With holding after two or after eight, histories of three nodes with faults stood
+/// still for more than 10 seconds. Before that runs begin again with growing pauses.
+pub const HOLD_AFTER: u32 = 48;
+
 /// Reads what was committed when its first row was asked for.
 pub struct TikvRead<'e> {
     shared: &'e Shared,
@@ -111,14 +116,14 @@ impl TikvSnapshot {
 }
 
 impl<'e> TikvWrite<'e> {
-    /// After one conflict it commits in two phases. After more it holds the rows at which it met them from its beginning, so that
+    /// After one conflict it commits in two phases. After [`HOLD_AFTER`] it holds the rows at which it met them from its beginning, so that
     /// nobody comes between.
     pub(super) fn new(shared: &'e Shared, wait: Wait, contended: &Contended) -> Self {
         let mut held = None;
         let begun = match (wait, shared.check_open()) {
             (Wait::Never, _) => None,
             (Wait::Allowed, Err(error)) => Some(Err(error)),
-            (Wait::Allowed, Ok(())) if contended.conflicts < 2 || contended.rows.is_empty() => {
+            (Wait::Allowed, Ok(())) if contended.conflicts < HOLD_AFTER || contended.rows.is_empty() => {
                 Some(shared.cluster.begin(contended.conflicts))
             }
             (Wait::Allowed, Ok(())) => {
@@ -179,9 +184,26 @@ impl<'e> TikvWrite<'e> {
         }
     }
 
+    /// Calls `each` for the keys of rows that it has read and relies on.
+    fn each_relied_key(&self, each: &mut dyn FnMut(&[u8])) {
+        let relied = &self.shared.relied;
+        self.seen.each(&mut |key| {
+            if self.shared.keys.space(key).is_some_and(|space| relied.contains(&space)) {
+                each(key);
+            }
+        });
+    }
+
     /// What is to be sent. Refused where the cluster could not take it.
     fn gather(&mut self) -> Result<Changes> {
         let mut changes = Changes::default();
+        let mut locks = HashSet::new();
+        for (space, row) in &self.locked {
+            locks.insert(self.shared.keys.row(*space, row)?);
+        }
+        self.each_relied_key(&mut |key| {
+            locks.insert(key.to_vec());
+        });
         for (space, rows) in (0..).map(Space).zip(std::mem::take(&mut self.own)) {
             for (row, value) in rows {
                 let key = self.shared.keys.row(space, &row)?;
@@ -198,9 +220,12 @@ impl<'e> TikvWrite<'e> {
                 }
             }
         }
-        for (space, row) in &self.locked {
-            changes.locks.push(self.shared.keys.row(*space, row)?);
-        }
+        // What is written is locked by that.
+        changes.puts.iter().map(|row| &row.0).chain(&changes.deletes).for_each(|key| {
+            locks.remove(key);
+        });
+        changes.locks.extend(locks);
+        changes.locks.sort_unstable();
         let rows = changes.puts.len() + changes.deletes.len() + changes.locks.len();
         if rows > MAX_TRANSACTION_ROWS || changes.bytes > MAX_TRANSACTION_BYTES {
             return Err(Error::TooLarge(format!(
@@ -252,6 +277,12 @@ impl Write for TikvWrite<'_> {
             let was_read = |row: &[u8]| self.shared.keys.row(space, row).is_ok_and(|key| self.seen.has(&key));
             rows.keys().filter(|row| was_read(row)).for_each(|row| each(space, row));
         }
+        let keys = &self.shared.keys;
+        self.each_relied_key(&mut |key| {
+            if let Some(space) = keys.space(key) {
+                each(space, keys.strip(key));
+            }
+        });
     }
 
     fn savepoint(&mut self) -> Savepoint {

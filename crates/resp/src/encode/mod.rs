@@ -51,6 +51,11 @@ pub fn bulk(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// What a string begins with: `$3`. Its bytes and a line's end come behind.
+pub fn bulk_len(out: &mut Vec<u8>, len: usize) {
+    count(out, b'$', len);
+}
+
 /// An integer as a string, as the commands that store numbers return it: `$2`, `42`.
 #[inline]
 pub fn bulk_integer(out: &mut Vec<u8>, value: i64) {

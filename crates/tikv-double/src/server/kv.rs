@@ -42,6 +42,12 @@ pub trait Command: Message + Default + Send + Sync + 'static {
         0
     }
 
+    /// Whether chance may have it meet a conflict. Of the requests of one commit only that of the row that decides may, so that large commits
+    /// meet no more of them than small ones.
+    fn may_conflict(&self) -> bool {
+        true
+    }
+
     /// How much it writes.
     fn bytes(&self) -> usize {
         0
@@ -127,7 +133,7 @@ async fn serve<C: Command>(store: u64, shared: Shared, command: C) -> Result<C::
     let fault = {
         let mut cluster = shared.lock();
         cluster.counts.add(C::CALL);
-        cluster.faults.decide(C::CALL, &command.keys())
+        cluster.faults.decide(C::CALL, &command.keys(), command.may_conflict())
     };
     match &fault {
         Some(Fault::Unavailable) => return Err(Status::unavailable("the double is told to be unavailable")),

@@ -94,7 +94,7 @@ async fn begin(call: Call, shared: &Shared) -> Result<Option<Fault>, Status> {
     let fault = {
         let mut cluster = shared.lock();
         cluster.counts.add(call);
-        cluster.faults.decide(call, &[])
+        cluster.faults.decide(call, &[], false)
     };
     match &fault {
         Some(Fault::Unavailable) => return Err(Status::unavailable("PD is told to be unavailable")),

@@ -112,6 +112,10 @@ impl Command for PrewriteRequest {
         self.start_version
     }
 
+    fn may_conflict(&self) -> bool {
+        self.mutations.iter().any(|mutation| mutation.key == self.primary_lock)
+    }
+
     fn bytes(&self) -> usize {
         self.mutations.iter().map(|mutation| mutation.key.len() + mutation.value.len()).sum()
     }

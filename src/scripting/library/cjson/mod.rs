@@ -25,11 +25,14 @@ pub fn push(stack: &Stack<'_>) {
     stack.pop(1);
 }
 
-/// Puts the settings of the global library back.
-pub fn reset(stack: &Stack<'_>) {
+/// Pushes the settings of the global library.
+pub fn push_settings(stack: &Stack<'_>) {
     stack.push_field(ffi::LUA_REGISTRYINDEX, GLOBAL_SETTINGS);
-    Settings::default().store(stack, -1);
-    stack.pop(1);
+}
+
+/// Puts these settings back.
+pub fn reset(stack: &Stack<'_>, index: c_int) {
+    Settings::default().store(stack, index);
 }
 
 /// `cjson.new()`: the same library once more, with settings of its own.

@@ -10,12 +10,14 @@ mod geo;
 mod hash;
 mod hyperloglog;
 mod list;
+mod newer;
 mod set;
 mod sort;
 mod stream;
 mod values;
 mod zset;
 
+use super::compare;
 use super::play::{Args, Script, Step};
 use crate::rng::Rng;
 pub use families::{BITS, CONNECTION, KEYS, STRING};
@@ -23,6 +25,7 @@ pub use geo::GEO;
 pub use hash::HASH;
 pub use hyperloglog::HYPERLOGLOG;
 pub use list::LIST;
+pub use newer::{FIELDS, STREAM_8, VALKEY};
 pub use set::SET;
 pub use sort::SORT;
 pub use stream::STREAM;
@@ -54,8 +57,21 @@ fn no_holes(_: &mut Rng, _: &str) -> Option<Filling> {
     None
 }
 
-pub const ALL: &[&Family] =
-    &[&STRING, &BITS, &HASH, &LIST, &SET, &SORT, &STREAM, &KEYS, &CONNECTION, &ZSET, &HYPERLOGLOG, &GEO];
+pub const ALL: &[&Family] = &[
+    &STRING,
+    &BITS,
+    &HASH,
+    &LIST,
+    &SET,
+    &SORT,
+    &STREAM,
+    &KEYS,
+    &CONNECTION,
+    &ZSET,
+    &HYPERLOGLOG,
+    &GEO,
+    &FIELDS,
+];
 /// Those that may meet in one script: not SORT, see there.
 pub const MIXED: &[&Family] =
     &[&STRING, &BITS, &HASH, &LIST, &SET, &STREAM, &KEYS, &CONNECTION, &ZSET, &HYPERLOGLOG, &GEO];
@@ -118,6 +134,8 @@ const KEPT_WHOLE: &[&[u8]] = &[
     b"XREAD",
     b"XREADGROUP",
     b"XSETID",
+    // Redis and Valkey refuse it in other words.
+    b"HSETEX",
 ];
 
 pub fn is_kept_whole(args: &Args) -> bool {
@@ -136,7 +154,15 @@ pub fn script(rng: &mut Rng, families: &[&Family], steps: usize) -> Script {
             stay(rng, family, &mut script);
         }
     }
+    // What one takes and the other refuses shows in all that follows.
+    script.retain(|step| compare::takes_hexadecimal() || !is_hexadecimal(step));
     Script { steps: script, groups }
+}
+
+/// Whether it names a number to the base of 16 among its words.
+fn is_hexadecimal(step: &Step) -> bool {
+    let has = |word: &Vec<u8>| word.to_ascii_lowercase().windows(2).any(|two| two == b"0x");
+    matches!(step, Step::Command(args) if args.iter().any(has))
 }
 
 /// As [`script`], with runs of commands in transactions.

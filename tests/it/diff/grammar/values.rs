@@ -78,7 +78,8 @@ pub fn value(rng: &mut Rng) -> Vec<u8> {
             sized(rng, border)
         }
         9 if rng.percent(20) => {
-            let border = *rng.pick(&[16384, 65536, 131_072]);
+            // Two of them are as long as a key and a member may be here.
+            let border = *rng.pick(&[16_384, 32_768]);
             sized(rng, border)
         }
         _ => text(rng),

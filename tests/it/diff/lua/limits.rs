@@ -1,6 +1,8 @@
 //! What scripts cannot do with the libraries, however hard they try.
 
 use mlua::Lua;
+use tarn::scripting::library;
+use tarn::scripting::stack::Stack;
 
 use super::vm;
 
@@ -82,7 +84,16 @@ fn settings_can_be_put_back() {
     let lua = vm();
     assert_eq!(shown(&lua, "return cjson.encode_max_depth(3)"), "3");
     assert_eq!(shown(&lua, "return cjson.encode_max_depth()"), "3");
-    tarn::scripting::library::reset(&lua).unwrap();
+    // SAFETY: the closure owns nothing, and leaves the stack as it was.
+    let put_back = unsafe {
+        lua.exec_raw::<()>((), |state| {
+            let stack = Stack::new(state);
+            library::push_settings(&stack);
+            library::reset(&stack, -1);
+            stack.pop(1);
+        })
+    };
+    put_back.unwrap();
     assert_eq!(shown(&lua, "return cjson.encode_max_depth()"), "1000");
 }
 

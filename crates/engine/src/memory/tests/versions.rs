@@ -104,6 +104,7 @@ fn snapshot_isolation_lets_write_skew_pass_and_no_lost_update() {
     for (isolation, skew_passes) in [(Isolation::Snapshot, true), (Isolation::Serialisable, false)] {
         let engine = MemoryEngine::new(SPACES);
         engine.set_isolation(isolation);
+        assert_eq!(engine.locks_may_follow(), !skew_passes, "{isolation:?}");
         let mut first = engine.begin_write(Wait::Allowed);
         let mut second = engine.begin_write(Wait::Allowed);
         let mut third = engine.begin_write(Wait::Allowed);

@@ -1,6 +1,10 @@
 //! Reads of cached groups. Rows are copied out under the shard's lock and shown without it.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use smallvec::SmallVec;
 
 use super::super::Inner;
 use super::super::hash::GroupId;
@@ -8,7 +12,7 @@ use super::super::ordered::{CopiedRows, Ordered, Part};
 use super::super::scan::{MAX_BYTES, MAX_ROWS, Request, group};
 use super::scans::Load;
 use super::{Lookup, SMALL_BYTES};
-use crate::{Groups, Range, Ranked, Result, Space, Wait};
+use crate::{Direction, Groups, Range, Ranked, Result, Space, Wait};
 
 /// A larger buffer is not kept for the next read.
 const KEPT_BYTES: usize = 64 << 10;
@@ -57,7 +61,10 @@ impl Inner {
         let load = {
             let shard = self.shards.read(id.shard())?;
             match shard.groups.lookup(id) {
-                Lookup::Following(rows) => return Ok(Some(read(rows))),
+                Lookup::Following(rows) => {
+                    shard.cache_hits.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Some(read(rows)));
+                }
                 _ if effort == Effort::None => return Ok(None),
                 Lookup::Lagging => None,
                 Lookup::Absent => Some(shard.groups.scans.count(id.hash)),
@@ -107,6 +114,52 @@ impl Inner {
             out.begin(id.name);
             rows.copy(&part, out)
         })
+    }
+
+    /// Shows the rows of ranges within one group, as [`crate::Read::scan_ranges`] does; None where it is not one, or does not follow
+    /// commits.
+    #[allow(clippy::type_complexity)] // spelt out: it says what is called
+    pub(in super::super) fn show_ranges(
+        &self,
+        space: Space,
+        ranges: &[Range<'_>],
+        limit: usize,
+        wait: Wait,
+        copied: &mut CopiedRows,
+        each: &mut dyn FnMut(usize, &[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Option<bool>> {
+        let Some(first) = ranges.first() else { return Ok(Some(true)) };
+        let Some(id) = self.group_of(space, *first)? else { return Ok(None) };
+        let parts: SmallVec<[(&[u8], &[u8]); 9]> = ranges
+            .iter()
+            .map_while(|range| Some((range.start.strip_prefix(id.name)?, range.end.strip_prefix(id.name)?)))
+            .collect();
+        if parts.len() < ranges.len() {
+            return Ok(None);
+        }
+        // How many rows there are up to the end of each range.
+        let mut ends: SmallVec<[usize; 9]> = SmallVec::new();
+        let is_all = self.read_group(id, Effort::Load(wait), |rows| {
+            copied.begin(id.name);
+            parts.iter().all(|(start, end)| {
+                let max_rows = limit.min(MAX_ROWS).saturating_sub(copied.len());
+                let (direction, max_bytes) = (Direction::Forward, MAX_BYTES);
+                let part = Part { start, end: Some(end), direction, max_rows, max_bytes };
+                let is_all = rows.copy(&part, copied);
+                ends.push(copied.len());
+                is_all
+            })
+        })?;
+        let Some(is_all) = is_all else { return Ok(None) };
+        let (mut number, mut shown) = (0, 0);
+        let flow = copied.for_each(&mut |key, value| {
+            while ends.get(number).is_some_and(|end| shown >= *end) {
+                number += 1;
+            }
+            shown += 1;
+            each(number, key, value)
+        });
+        Ok(Some(is_all && flow.is_continue()))
     }
 
     /// As [`crate::Read::nth_at_once`].

@@ -70,16 +70,16 @@ impl Leaf {
         &self.bytes[span.at as usize + span.key_len as usize..][..span.value_len as usize]
     }
 
-    fn compare(&self, row: usize, head: u64, key: &[u8]) -> Ordering {
-        self.heads[row].cmp(&head).then_with(|| self.key(row).cmp(key))
-    }
-
     /// The row of the key, or where it would stand.
     fn find(&self, head: u64, key: &[u8]) -> Result<usize, usize> {
-        let (mut low, mut high) = (0, self.heads.len());
+        let mut low = self.heads.partition_point(|other| *other < head);
+        if self.heads.get(low) != Some(&head) {
+            return Err(low);
+        }
+        let mut high = low + self.heads[low..].partition_point(|other| *other == head);
         while low < high {
             let middle = low.midpoint(high);
-            match self.compare(middle, head, key) {
+            match self.key(middle).cmp(key) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Equal => return Ok(middle),
                 Ordering::Greater => high = middle,
@@ -189,17 +189,12 @@ impl Leaves {
 
     /// The leaf in which the key is, or would be.
     fn leaf_of(&self, head: u64, key: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.leaves.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            let order = self.heads[middle].cmp(&head).then_with(|| self.leaves[middle].key(0).cmp(key));
-            if order == Ordering::Greater {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
+        let mut behind = self.heads.partition_point(|other| *other <= head);
+        if behind > 0 && self.heads[behind - 1] == head {
+            let alike = self.heads[..behind].partition_point(|other| *other < head);
+            behind = alike + self.leaves[alike..behind].partition_point(|leaf| leaf.key(0) <= key);
         }
-        low.saturating_sub(1)
+        behind.saturating_sub(1)
     }
 
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {

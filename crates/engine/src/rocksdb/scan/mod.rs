@@ -23,7 +23,7 @@ use super::ordered::CopiedRows;
 use super::store::Store;
 use super::table::rows::{Rows, ordered};
 use super::transaction::TxBuffer;
-use crate::{Direction, Error, Range, Ranked, Result, Space, SpaceDef, Wait};
+use crate::{Direction, Error, Range, Ranked, Result, Space, SpaceDef, Wait, ranges_in_turn};
 
 /// Deleted rows that a scan which may not wait passes over before it gives up.
 const NO_WAIT_SKIPS: usize = 4096;
@@ -76,6 +76,30 @@ impl Inner {
             return self.scan_under(own, request, wait, each);
         }
         with_copied(|copied| self.scan_group_first(request, wait, copied, each))
+    }
+
+    /// As [`crate::Read::scan_ranges`]. Ranges of a group that follows commits are read together.
+    #[allow(clippy::type_complexity)] // spelt out: it says what is called
+    pub(super) fn scan_ranges(
+        &self,
+        space: Space,
+        ranges: &[Range<'_>],
+        limit: usize,
+        wait: Wait,
+        own: Option<&TxBuffer>,
+        each: &mut dyn FnMut(usize, &[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.check_open()?;
+        let has_own = |own: &TxBuffer| ranges.iter().any(|range| own.has_in(space.0, *range));
+        if !own.is_some_and(has_own) {
+            let is_all = with_copied(|copied| self.show_ranges(space, ranges, limit, wait, copied, each))?;
+            if let Some(is_all) = is_all {
+                return Ok(is_all);
+            }
+        }
+        ranges_in_turn(ranges, limit, each, |range, limit, each| {
+            self.scan(space, range, Direction::Forward, limit, wait, own, each)
+        })
     }
 
     /// Merges with rows of a transaction, so many of them at a time.

@@ -106,6 +106,11 @@ impl Arena {
         }
     }
 
+    /// What its chunks take, with the room that is left in them.
+    pub fn allocated_bytes(&self) -> usize {
+        self.chunks.iter().map(Vec::capacity).sum()
+    }
+
     /// All rows that are not dead, in the order of their bytes.
     pub fn iter(&self) -> impl Iterator<Item = (RowAt, Row<'_>)> {
         self.chunks.iter().enumerate().flat_map(move |(index, chunk)| {

@@ -57,6 +57,13 @@ impl Table {
         self.bytes
     }
 
+    /// What it takes beyond [`Table::bytes`]: room for rows that are to come.
+    pub fn spare_bytes(&self) -> usize {
+        let allocated =
+            self.arena.allocated_bytes() + self.rows.allocated_bytes() + self.groups.allocated_bytes();
+        allocated.saturating_sub(self.bytes)
+    }
+
     #[inline]
     pub fn row(&self, at: RowAt) -> Row<'_> {
         self.arena.row(at)

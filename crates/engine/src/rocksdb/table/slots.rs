@@ -52,6 +52,10 @@ impl Slots {
         self.len
     }
 
+    pub fn allocated_bytes(&self) -> usize {
+        self.places.len() * size_of::<Slot>()
+    }
+
     /// The places must not be empty.
     #[inline(always)]
     fn first(&self, hash: u32) -> usize {

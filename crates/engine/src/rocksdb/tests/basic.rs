@@ -1,6 +1,7 @@
 //! One thing at a time.
 
 use super::*;
+use crate::MAX_KEY_BYTES;
 
 #[test]
 fn rows_are_there_after_commit_after_write_back_and_after_reopening() {
@@ -74,4 +75,34 @@ fn a_space_that_was_never_written_back_is_not_asked() {
     drop(snapshot);
     drop(engine);
     assert_eq!(may_have(&open(dir.path())), [true, false], "its files are still there");
+}
+
+#[test]
+fn keys_have_a_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let (longest, longer) = (vec![b'k'; MAX_KEY_BYTES], vec![b'k'; MAX_KEY_BYTES + 1]);
+    let mut write = engine.begin_write(Wait::Allowed);
+    write.put(FIXED, &longest, &[b"v"]);
+    assert!(write.refusal().is_none());
+    write.commit().unwrap();
+    let mut write = engine.begin_write(Wait::Allowed);
+    write.put(FIXED, b"short", &[b"v"]);
+    let savepoint = write.savepoint();
+    write.put(FIXED, &longer, &[b"v"]);
+    assert!(matches!(write.refusal(), Some(Error::TooLarge(_))));
+    write.rollback_to(savepoint);
+    assert!(write.refusal().is_none(), "it was undone");
+    write.delete(FIXED, &longer);
+    write.commit().unwrap();
+    let mut write = engine.begin_write(Wait::Allowed);
+    write.put(FIXED, &longer, &[b"v"]);
+    write.put(FIXED, b"with it", &[b"v"]);
+    assert!(matches!(write.commit(), Err(Error::TooLarge(_))));
+    let mut value = Vec::new();
+    let read = engine.begin_read(Wait::Allowed);
+    assert!(read.get(FIXED, &longest, &mut value).unwrap() && read.get(FIXED, b"short", &mut value).unwrap());
+    assert!(
+        !read.get(FIXED, &longer, &mut value).unwrap() && !read.get(FIXED, b"with it", &mut value).unwrap()
+    );
 }

@@ -3,6 +3,7 @@
 mod faults;
 mod limits;
 mod requests;
+mod witness;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tikv_double::{Double, Options as DoubleOptions};
 
 use super::{Options, TikvEngine};
-use crate::conformance::{Harness, PLAIN, Promise};
+use crate::conformance::{GROUPED, Harness, PLAIN, Promise};
 use crate::{Engine, Position, Read, Result, Wait, Write};
 
 /// Engines of one cluster with prefixes of their own are apart, so that the suite needs only one.
@@ -42,7 +43,8 @@ fn open_with(double: &Double, prefix: &str, timeout: Duration) -> TikvEngine {
 
 fn open_at(address: String, prefix: &str, timeout: Duration) -> TikvEngine {
     let pd_addresses = vec![address];
-    let engine = TikvEngine::open(&Options { pd_addresses, prefix: prefix.to_owned(), timeout }).unwrap();
+    let options = Options { pd_addresses, prefix: prefix.to_owned(), timeout, relied: vec![GROUPED] };
+    let engine = TikvEngine::open(&options).unwrap();
     engine.wait_connected().unwrap();
     engine
 }
