@@ -37,6 +37,11 @@ impl KeyPattern {
         KeyPattern { pattern: pattern.into(), access, text: glob::leading_text(pattern).0.len() }
     }
 
+    /// What stands before the pattern. `~*` would be read as the rule for all keys, behind which no pattern may follow.
+    fn prefix(&self) -> &'static [u8] {
+        if self.access == Access::BOTH && *self.pattern == *b"*" { b"%RW~" } else { self.access.prefix() }
+    }
+
     /// Whether the key matches. Most patterns are a beginning and `*`.
     #[inline]
     pub fn matches(&self, key: &[u8]) -> bool {
@@ -277,7 +282,7 @@ impl Selector {
         match &self.keys {
             Reach::All => b"~*".to_vec(),
             Reach::Only(patterns) => {
-                let shown = patterns.iter().map(|key| [key.access.prefix(), &key.pattern].concat());
+                let shown = patterns.iter().map(|key| [key.prefix(), &key.pattern].concat());
                 shown.collect::<Vec<_>>().join(&b' ')
             }
         }

@@ -140,6 +140,17 @@ fn a_first_argument_that_is_given_again_is_shown_where_it_counts() {
     assert!(again(&user) == user, "{}", user.text().escape_ascii());
 }
 
+#[test]
+fn a_pattern_of_all_keys_is_read_back_with_those_behind_it() {
+    for rules in [["%RW~*", "~a"], ["%R~*", "%W~*"], ["(%RW~*)", "~b"]] {
+        let mut user = new_user();
+        for rule in rules {
+            user.apply(rule.as_bytes(), Defaults::default()).unwrap();
+        }
+        assert!(again(&user.clone().settled()) == user.clone().settled(), "{}", user.text().escape_ascii());
+    }
+}
+
 /// Bytes of which some are likely to be rules.
 fn rule() -> impl Strategy<Value = Vec<u8>> {
     let word = prop::sample::select(vec![
@@ -172,7 +183,11 @@ fn rule() -> impl Strategy<Value = Vec<u8>> {
         "db=3,1,2",
         "skip-sanitize-payload",
         "~*",
+        "%R~*",
+        "%W~*",
+        "%RW~*",
         "&*",
+        "(%RW~* ~a)",
     ]);
     let text = prop::collection::vec(any::<u8>(), 0..6);
     let prefix = prop::sample::select(vec![
