@@ -123,7 +123,9 @@ mod tests {
         assert!(purge());
         let seen = allocator();
         assert!(seen.resident_bytes >= seen.active_bytes);
-        assert!(seen.active_bytes >= seen.allocated_bytes && seen.allocated_bytes > 0 && seen.cached_bytes > 0);
+        assert!(
+            seen.active_bytes >= seen.allocated_bytes && seen.allocated_bytes > 0 && seen.cached_bytes > 0
+        );
         let spent = cpu(Whose::Process);
         assert!(spent.system_secs + spent.user_secs > 0.0);
     }
