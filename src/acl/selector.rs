@@ -37,7 +37,8 @@ impl KeyPattern {
         KeyPattern { pattern: pattern.into(), access, text: glob::leading_text(pattern).0.len() }
     }
 
-    /// What stands before the pattern. `~*` would be read as the rule for all keys, behind which no pattern may follow.
+    /// What stands before the pattern in what is read again: `~*` would be the rule for all keys, behind which no pattern may
+    /// follow.
     fn prefix(&self) -> &'static [u8] {
         if self.access == Access::BOTH && *self.pattern == *b"*" { b"%RW~" } else { self.access.prefix() }
     }
@@ -279,10 +280,15 @@ impl Selector {
     }
 
     pub fn keys_text(&self) -> Vec<u8> {
+        self.keys_with(|key| key.access.prefix())
+    }
+
+    /// With what stands before each pattern.
+    fn keys_with(&self, prefix: impl Fn(&KeyPattern) -> &'static [u8]) -> Vec<u8> {
         match &self.keys {
             Reach::All => b"~*".to_vec(),
             Reach::Only(patterns) => {
-                let shown = patterns.iter().map(|key| [key.prefix(), &key.pattern].concat());
+                let shown = patterns.iter().map(|key| [prefix(key), &key.pattern].concat());
                 shown.collect::<Vec<_>>().join(&b' ')
             }
         }
@@ -323,7 +329,7 @@ impl Selector {
 
     /// All of it in one line, as it can be given again.
     pub fn text(&self) -> Vec<u8> {
-        let mut parts = vec![self.keys_text()];
+        let mut parts = vec![self.keys_with(KeyPattern::prefix)];
         if !self.channels.is_all() {
             parts.push(b"resetchannels".to_vec());
         }
