@@ -16,7 +16,7 @@ use crate::dispatch::gate::{self, Refusal};
 use crate::dispatch::monitor;
 use crate::dispatch::session::{Answer, Session, SessionCx};
 use crate::dispatch::spec::{Flags, Run};
-use crate::dispatch::stats::{self, Ended};
+use crate::dispatch::stats::{self, Ended, Notable};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits, Why, nil};
 use crate::dispatch::watches::Watching;
 use crate::error::Error;
@@ -157,7 +157,7 @@ impl Visitor {
         let nanos = begun.elapsed().as_nanos() as u64;
         let reply_len = out.len().saturating_sub(before);
         let ended = Ended { command, words, client: &self.session.client, now_ms, nanos, reply_len };
-        stats::note(&node, &config, &executor.counters, &ended);
+        stats::note(&node, &config, &Notable::of(&config), &executor.counters, &ended);
         node.deliver();
         answered
     }

@@ -88,6 +88,12 @@ pub fn admit(call: &Call<'_>, login: &mut Login, node: &Node, config: &Config) -
     Ok(admit_slots(call.command, config, call.words)?)
 }
 
+/// Whether [`admit`] has nothing to say against any call of this caller.
+#[inline]
+pub fn admits_all(login: &Login, node: &Node, config: &Config) -> bool {
+    login.is_free(&node.acl) && !judges_slots(config)
+}
+
 /// What the user says to it.
 fn judge(call: &Call<'_>, login: &mut Login, node: &Node) -> Result<(), Refusal> {
     if !login.follow(&node.acl) {
@@ -113,11 +119,15 @@ fn at_database(call: &Call<'_>, node: &Node) -> AtDatabase {
     AtDatabase { current: call.db, count: node.keyspace.shared.database_count() }
 }
 
+#[inline]
+fn judges_slots(config: &Config) -> bool {
+    config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny
+}
+
 /// Keys of one call are in one slot, where that is asked for.
 #[inline]
 pub fn admit_slots(command: &Registered, config: &Config, words: Words<'_>) -> Result<(), Error> {
-    if config.cluster_enabled && config.cluster_cross_slot == CrossSlot::Deny && !command.spec.keys.is_none()
-    {
+    if judges_slots(config) && !command.spec.keys.is_none() {
         one_slot(command, words)?;
     }
     Ok(())

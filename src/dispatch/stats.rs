@@ -24,10 +24,53 @@ pub struct Ended<'a> {
     pub reply_len: usize,
 }
 
-pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &Ended<'_>) {
+/// From where on more is noted of a command than its count and time. Made of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notable {
+    nanos: u64,
+    reply_len: usize,
+    /// Of the words, with as much around each as there can be on the wire.
+    request_len: usize,
+}
+
+impl Notable {
+    pub fn of(config: &Config) -> Notable {
+        let slow = u64::try_from(config.slowlog_log_slower_than_micros).ok();
+        let slow_nanos = slow.map_or(u64::MAX, |micros| micros.saturating_mul(1_000));
+        let spike_nanos = match config.latency_monitor_threshold_millis {
+            0 => u64::MAX,
+            millis => millis.saturating_mul(1_000_000),
+        };
+        // A limit below 0 is none.
+        let len = |limit: i64| usize::try_from(limit).unwrap_or(usize::MAX);
+        Notable {
+            nanos: slow_nanos.min(spike_nanos),
+            reply_len: len(config.commandlog_reply_larger_than),
+            request_len: len(config.commandlog_request_larger_than),
+        }
+    }
+
+    #[inline]
+    fn includes(&self, ended: &Ended<'_>) -> bool {
+        ended.nanos >= self.nanos
+            || ended.reply_len >= self.reply_len
+            || most_wire_len(ended.words) >= self.request_len
+    }
+}
+
+/// Notes a command. `notable` is of the same configuration.
+#[inline]
+pub fn note(node: &Node, config: &Config, notable: &Notable, counters: &ThreadCounters, ended: &Ended<'_>) {
     if let Some(counters) = counters.command(ended.command.id) {
         counters.took(ended.nanos);
     }
+    if notable.includes(ended) || node.keyspace.clocks.is_on() || node.hotkeys.is_on() {
+        note_more(node, config, ended);
+    }
+}
+
+#[cold]
+fn note_more(node: &Node, config: &Config, ended: &Ended<'_>) {
     let (micros, millis) = (ended.nanos / 1_000, ended.nanos / 1_000_000);
     let threshold = config.slowlog_log_slower_than_micros;
     if threshold >= 0 && micros >= threshold as u64 {
@@ -38,10 +81,7 @@ pub fn note(node: &Node, config: &Config, counters: &ThreadCounters, ended: &End
         put_down(log, len, ended, ended.reply_len as u64);
     }
     // What goes around the words on the wire is counted only where it could matter.
-    if is_over(
-        config.commandlog_request_larger_than,
-        ended.words.span() + MAX_FRAME * (1 + ended.words.len()),
-    ) {
+    if is_over(config.commandlog_request_larger_than, most_wire_len(ended.words)) {
         note_large_request(node, config, ended);
     }
     if node.keyspace.clocks.is_on() {
@@ -68,7 +108,6 @@ pub fn note_in_script(node: &Node, config: &Config, (command, words): (&Register
 }
 
 /// Notes that keys were used, unless the client does not want that.
-#[cold]
 fn touch(node: &Node, ended: &Ended<'_>) {
     let (client, spec) = (ended.client, ended.command.spec);
     if client.has(flag::NO_TOUCH) {
@@ -84,6 +123,12 @@ fn touch(node: &Node, ended: &Ended<'_>) {
 
 /// Bytes that stand around a word on the wire, at most: `$`, a number, and two line ends.
 const MAX_FRAME: usize = 1 + 20 + 2 + 2;
+
+/// How long a command is on the wire at most.
+#[inline]
+fn most_wire_len(words: Words<'_>) -> usize {
+    words.span() + MAX_FRAME * (1 + words.len())
+}
 
 /// A limit below 0 is none.
 fn is_over(limit: i64, len: usize) -> bool {
@@ -142,7 +187,8 @@ mod tests {
             nanos: micros * 1_000,
             reply_len: 5,
         };
-        note(&kit.node, &kit.node.config.current(), &kit.executor.counters, &ended);
+        let config = kit.node.config.current();
+        note(&kit.node, &config, &Notable::of(&config), &kit.executor.counters, &ended);
     }
 
     #[test]

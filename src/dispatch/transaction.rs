@@ -505,8 +505,8 @@ fn run_calls<'c>(
         });
         let stop = match written {
             Ok(is_error) => {
-                replies.done(cx.changes() > changes, is_error);
-                changes = cx.changes();
+                let before = std::mem::replace(&mut changes, cx.changes());
+                replies.done(changes > before, is_error);
                 if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
                     break;
                 }

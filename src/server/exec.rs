@@ -209,7 +209,7 @@ impl IoThread {
             let (command, words, client) = (call.command, call.words, &*connection.session.client);
             let reply_len = connection.output.len().saturating_sub(before);
             let ended = Ended { command, words, client, now_ms, nanos, reply_len };
-            stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+            stats::note(&self.node, &self.config, &self.notable, &self.pipeline.executor.counters, &ended);
         }
         job
     }
@@ -255,7 +255,7 @@ impl IoThread {
             let reply_len = step.end - begin;
             begin = step.end;
             let ended = Ended { command, words, client, now_ms, nanos, reply_len };
-            stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+            stats::note(&self.node, &self.config, &self.notable, &self.pipeline.executor.counters, &ended);
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::dispatch::executor::{Executor, LongReply, write_error};
 use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::registry;
 use crate::dispatch::session::{ReplyMode, Session};
+use crate::dispatch::stats::Notable;
 use crate::dispatch::unit::Outcome;
 use crate::dispatch::waiters::Ending;
 use crate::error::{Error, Park};
@@ -42,6 +43,7 @@ pub struct IoThread {
     pub(super) config: Arc<Config>,
     /// Of the configuration.
     pub(super) limits: Limits,
+    pub(super) notable: Notable,
     pub(super) query_budget: ClientBudget,
     /// What a client may have unsent, now that there are so many.
     pub(super) output_high: usize,
@@ -72,12 +74,13 @@ impl IoThread {
         // The generation first: a change between the two is then seen in the first round.
         let config_generation = node.config.generation();
         let config = node.config.current();
-        let limits = config.limits();
+        let (limits, notable) = (config.limits(), Notable::of(&config));
         let query_budget = config.memory().queries;
         IoThread {
             index,
             config,
             limits,
+            notable,
             query_budget,
             output_high: 0,
             config_generation,
@@ -165,6 +168,7 @@ impl IoThread {
             self.config_generation = generation;
             self.config = self.node.config.current();
             self.limits = self.config.limits();
+            self.notable = Notable::of(&self.config);
             self.query_budget = self.config.memory().queries;
         }
         self.output_high = output_high(self.query_budget.together_bytes, self.node.clients.connected());

@@ -659,7 +659,7 @@ impl IoThread {
         let (client, now_ms) = (&*connection.session.client, self.pipeline.now_ms);
         let reply_len = connection.output.len().saturating_sub(before);
         let ended = Ended { command, words, client, now_ms, nanos, reply_len };
-        stats::note(&self.node, &self.config, &self.pipeline.executor.counters, &ended);
+        stats::note(&self.node, &self.config, &self.notable, &self.pipeline.executor.counters, &ended);
     }
 
     pub(super) fn feed_monitors(&self, connection: &Connection, command: &Registered, words: Words<'_>) {

@@ -14,7 +14,7 @@ use crate::dispatch::gate;
 use crate::dispatch::lookahead::Lookahead;
 use crate::dispatch::multi::Queued;
 use crate::dispatch::spec::{Batch, Flags, Run};
-use crate::dispatch::stats::{self, Ended};
+use crate::dispatch::stats::{self, Ended, Notable};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits, Why};
 use crate::dispatch::watches::Watching;
 use crate::keyspace::Limits;
@@ -98,13 +98,15 @@ pub(super) fn run(
         // A unit may end before a call that is much work.
         let ran = executor.steps.len().clamp(1, together.len());
         let nanos = begun.elapsed().as_nanos() as u64 / ran as u64;
+        let config = executor.node.config.current();
+        let notable = Notable::of(&config);
         for (place, queued) in together.iter().take(ran).enumerate() {
             let end = executor.steps.get(place).map_or(out.len(), |step| step.end);
             let reply_len = end.saturating_sub(begin);
             begin = end;
             let (command, words) = (queued.command, queued.words.view());
             let ended = Ended { command, words, client, now_ms, nanos, reply_len };
-            stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
+            stats::note(&executor.node, &config, &notable, &executor.counters, &ended);
         }
         rest = if ran < together.len() { rest.get(ran..).unwrap_or_default() } else { behind };
     }

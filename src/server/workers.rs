@@ -18,7 +18,7 @@ use crate::dispatch::multi::{Exec, Queued};
 use crate::dispatch::registry::{Registered, registry};
 use crate::dispatch::session::Job;
 use crate::dispatch::spec::Flags;
-use crate::dispatch::stats::{self, Ended};
+use crate::dispatch::stats::{self, Ended, Notable};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Park, Unit, Waits, Why};
 use crate::dispatch::waiters::Waiter;
 use crate::dispatch::watches::{WatchedKey, Watching};
@@ -396,7 +396,8 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
     let nanos = begun.elapsed().as_nanos() as u64;
     let reply_len = reply.len() + executor.long_len();
     let ended = Ended { command, words: words.view(), client: &client, now_ms, nanos, reply_len };
-    stats::note(&executor.node, &executor.node.config.current(), &executor.counters, &ended);
+    let config = executor.node.config.current();
+    stats::note(&executor.node, &config, &Notable::of(&config), &executor.counters, &ended);
     let is_parked = matches!(outcome, Outcome::Park(_));
     let queued = is_parked.then_some(Queued {
         command,
