@@ -8,7 +8,10 @@
 //! * Conflicts come nested in lists of errors.
 //! * A one-phase commit that the store could not make leaves locks; they are rolled back, and the run begins again in two phases.
 //! * Busy stores are not asked again; it is done here, until the time is up.
+//! * Locks whose transaction never reached the row that decides are waited for without end; they are ended in `client/orphans.rs`.
 //! * Async commit is off: the recovery of its locks is not safe.
+
+mod orphans;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,6 +27,7 @@ use tikv_client::{
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 
+use self::orphans::{Span, span_of, unknown_owner};
 use super::counters::{Counters, Kind};
 use super::{LOGICAL_BITS, MAX_READ_AGE, Options};
 use crate::{Direction, Error, Result};
@@ -63,6 +67,11 @@ impl Changes {
         self.puts.first().map(|row| &row.0).or(self.deletes.first()).or(self.locks.first())
     }
 
+    fn span(&self) -> Span {
+        let puts = self.puts.iter().map(|row| &row.0);
+        span_of(puts.chain(&self.deletes).chain(&self.locks))
+    }
+
     fn rows(&self) -> usize {
         self.puts.len() + self.deletes.len() + self.locks.len()
     }
@@ -93,6 +102,7 @@ struct Shared {
 /// A transaction that will ask whether a row was changed since it began.
 pub(super) struct Asking {
     transaction: tokio::sync::Mutex<Transaction>,
+    key: Vec<u8>,
     at: u64,
 }
 
@@ -159,12 +169,14 @@ impl Cluster {
     }
 
     pub(super) fn get(&self, at: u64, key: Vec<u8>) -> Result<Option<Vec<u8>>> {
-        self.read(Kind::Get, at, async |mut snapshot| snapshot.get(key.clone()).await)
+        let span = span_of([&key].into_iter());
+        self.read(Kind::Get, at, span, async |mut snapshot| snapshot.get(key.clone()).await)
     }
 
     /// Those that are there, in any order.
     pub(super) fn get_many(&self, at: u64, keys: Vec<Vec<u8>>) -> Result<Vec<Row>> {
-        self.read(Kind::BatchGet, at, async |mut snapshot| {
+        let span = span_of(keys.iter());
+        self.read(Kind::BatchGet, at, span, async |mut snapshot| {
             let pairs = snapshot.batch_get(keys.iter().cloned()).await?;
             Ok(pairs.map(|pair| (pair.0.into(), pair.1)).collect())
         })
@@ -178,7 +190,7 @@ impl Cluster {
         limit: u32,
     ) -> Result<Vec<Row>> {
         let row = |pair: tikv_client::KvPair| (pair.0.into(), pair.1);
-        self.read(Kind::Scan, at, async |mut snapshot| {
+        self.read(Kind::Scan, at, (start.to_vec(), end.to_vec()), async |mut snapshot| {
             let range = BoundRange::from((Key::from(start.to_vec()), Key::from(end.to_vec())));
             Ok(match direction {
                 Direction::Forward => snapshot.scan(range, limit).await?.map(row).collect(),
@@ -192,6 +204,7 @@ impl Cluster {
         &self,
         kind: Kind,
         at: u64,
+        span: Span,
         ask: impl AsyncFn(Snapshot) -> tikv_client::Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
@@ -207,6 +220,9 @@ impl Cluster {
                         self.shared.counters.met(met);
                         if met == Met::Fatal || tokio::time::Instant::now() >= until {
                             return Err(Error::Unavailable(words(&error)));
+                        }
+                        if let Some(owner) = unknown_owner(&error, at) {
+                            self.shared.end_orphans(owner, &span).await;
                         }
                     }
                     Err(_) => return Err(self.shared.too_late()),
@@ -294,11 +310,11 @@ impl Cluster {
                 // What would be put and is deleted again is checked not to be there.
                 let checks = async {
                     transaction.insert(key.clone(), Vec::new()).await?;
-                    transaction.delete(key).await
+                    transaction.delete(key.clone()).await
                 };
                 checks.await.map_err(|error| Error::Unavailable(words(&error)))?;
                 let at = transaction.start_timestamp().version();
-                all.push(Asking { transaction: tokio::sync::Mutex::new(transaction), at });
+                all.push(Asking { transaction: tokio::sync::Mutex::new(transaction), key, at });
             }
             Ok(all)
         })
@@ -322,8 +338,14 @@ impl Cluster {
                     Ok(Err(error)) => error,
                     Err(_) => return Err(self.shared.too_late()),
                 };
-                if let Some(is_unchanged) = unchanged(&error) {
-                    return Ok(is_unchanged);
+                match unknown_owner(&error, asking.at) {
+                    // Its lock hides what was committed before it.
+                    Some(owner) => self.shared.end_orphans(owner, &span_of([&asking.key].into_iter())).await,
+                    None => {
+                        if let Some(is_unchanged) = unchanged(&error) {
+                            return Ok(is_unchanged);
+                        }
+                    }
                 }
                 self.shared.counters.met(Met::of(&error));
                 if tokio::time::Instant::now() >= until {
@@ -434,11 +456,16 @@ impl Shared {
                 Ok(at) => return Ok((transaction, at.version())),
                 Err(error) => error,
             },
-            Ok(Err(error)) => match Refusal::of(&error).unwrap_or(Refusal::Unclear).error(&error) {
-                // Nothing was to be written yet.
-                Error::OutcomeUnknown(why) => Error::Unavailable(why),
-                other => other,
-            },
+            Ok(Err(error)) => {
+                if let Some(owner) = unknown_owner(&error, transaction.start_timestamp().version()) {
+                    self.end_orphans(owner, &span_of(rows.iter())).await;
+                }
+                match Refusal::of(&error).unwrap_or(Refusal::Unclear).error(&error) {
+                    // Nothing was to be written yet.
+                    Error::OutcomeUnknown(why) => Error::Unavailable(why),
+                    other => other,
+                }
+            }
             Err(_) => self.too_late(),
         };
         tokio::spawn(roll_back(transaction));
@@ -510,6 +537,8 @@ struct Committing<'c> {
 impl Committing<'_> {
     async fn run(&self, mut transaction: Transaction, changes: Changes) -> Result<u64> {
         let keys: Vec<Vec<u8>> = changes.puts.iter().map(|row| &row.0).take(REFRESH_ROWS).cloned().collect();
+        let span = changes.span();
+        let own = transaction.start_timestamp().version();
         if let Err(error) = self.gather(&mut transaction, changes).await {
             roll_back(transaction).await;
             return Err(error);
@@ -528,7 +557,15 @@ impl Committing<'_> {
             };
             let refusal = Refusal::of(&error).unwrap_or(Refusal::Unclear);
             self.shared.counters.met(Met::of(&error));
+            let orphan = unknown_owner(&error, own);
+            if let Some(owner) = orphan {
+                self.shared.end_orphans(owner, &span).await;
+            }
             match refusal {
+                // Somebody who is gone has left a lock.
+                Refusal::Conflict
+                    if orphan.is_some()
+                        && tokio::time::Instant::now() + Duration::from_millis(wait_ms) < self.until => {}
                 // The store knows a one-phase commit again that it has made.
                 Refusal::Conflict if is_unclear && !self.one_phase => {
                     break Error::OutcomeUnknown(words(&error));

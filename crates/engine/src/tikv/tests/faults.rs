@@ -1,8 +1,8 @@
 //! What the cluster may answer, by what it means.
 
-use tikv_double::{Call, Fault, Rates, Rule};
+use tikv_double::{Call, Fault, Lock, LockKind, Rates, Rule};
 
-use super::super::HOLD_AFTER;
+use super::super::{HOLD_AFTER, LOGICAL_BITS};
 use super::*;
 use crate::{Contended, Error};
 
@@ -152,6 +152,64 @@ fn locks_of_those_who_died_are_resolved() {
     }
     written.unwrap();
     assert_eq!(committed(&engine, b"a"), Some(b"1".to_vec()));
+}
+
+/// Of a transaction all rows have arrived but the one that decides, which nobody knows of: its owner died before it sent that.
+#[test]
+fn locks_without_an_owner_are_ended() {
+    let double = start(DoubleOptions::default());
+    let engine = open_with(&double, "alone", Duration::from_secs(3));
+    put(&engine, b"a", b"0");
+    let key_of = |row: &[u8]| engine.shared.keys.row(PLAIN, row).unwrap();
+    let leave = |age: Duration| {
+        let start_ts = double.timestamp() - ((age.as_millis() as u64) << LOGICAL_BITS);
+        double.leave_lock(
+            &key_of(b"a"),
+            Lock {
+                kind: LockKind::Put,
+                primary: key_of(b"z"),
+                start_ts,
+                ttl_ms: 3_000,
+                value: b"lost".to_vec(),
+                for_update_ts: 0,
+                txn_size: 2,
+                min_commit_ts: 0,
+                async_commit: false,
+                secondaries: Vec::new(),
+                rollback_ts: Vec::new(),
+            },
+        );
+    };
+    // Whoever has left it may still be there.
+    leave(Duration::ZERO);
+    assert!(matches!(
+        engine.begin_read(Wait::Allowed).get(PLAIN, b"a", &mut Vec::new()),
+        Err(Error::Unavailable(_))
+    ));
+    double.advance_clock(Duration::from_secs(10));
+    assert_eq!(committed(&engine, b"a"), Some(b"0".to_vec()), "a get");
+    assert!(double.locks().is_empty());
+    leave(Duration::from_secs(10));
+    let mut rows = 0;
+    let each = &mut |_: &[u8], _: &[u8]| {
+        rows += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    let range = crate::Range { start: b"", end: b"b" };
+    engine.begin_read(Wait::Allowed).scan(PLAIN, range, crate::Direction::Forward, 10, each).unwrap();
+    assert_eq!(rows, 1);
+    leave(Duration::from_secs(10));
+    let witness = engine.witness(&[(PLAIN, b"a")]).unwrap().unwrap();
+    assert!(witness.is_unchanged().unwrap());
+    leave(Duration::from_secs(10));
+    put(&engine, b"a", b"1");
+    leave(Duration::from_secs(10));
+    let contended = Contended { conflicts: HOLD_AFTER, rows: vec![(PLAIN, b"a".as_slice().into())] };
+    let mut write = engine.begin_again(Wait::Allowed, &contended);
+    write.put(PLAIN, b"a", &[b"2"]);
+    write.commit().unwrap();
+    assert_eq!(committed(&engine, b"a"), Some(b"2".to_vec()));
+    assert!(double.locks().is_empty());
 }
 
 /// Two nodes count in one row. Who has met conflicts holds the row from its beginning, and nobody comes between.
