@@ -347,7 +347,7 @@ fn follow(server: &Server, case: &Case, steps: &[Step], resp3: bool) -> Result<(
 
 /// Whether it may be what Redis 7.2 has changed: since then a command that waited is run anew, as here. It takes the first of its keys
 /// that has something, not the one that was pushed to first; a key of another type before that one refuses it; and what it says of a
-/// stream that is gone it says as any other command.
+/// stream or a group that is gone it says as any other command.
 fn is_newer(why: &str, steps: &[Step]) -> bool {
     let lines = || {
         steps.iter().filter_map(|step| match step.turn {
@@ -361,6 +361,7 @@ fn is_newer(why: &str, steps: &[Step]) -> bool {
         is_one && (line.contains("SWAPDB") || line.contains('l') && line.contains('m'))
     };
     why.contains("UNBLOCKED the stream key no longer exists")
+        || why.contains("NOGROUP the consumer group this client was blocked on no longer exists")
         || why.contains(": -WRONGTYPE ") && lines().any(waits_for_two)
         || lines().any(waits_for_two) && lines().any(brings_two)
 }
