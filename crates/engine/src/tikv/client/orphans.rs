@@ -10,7 +10,8 @@ use tikv_client::transaction::ResolveLocksOptions;
 use tikv_client::{BoundRange, Error as ClientError, Key, Timestamp, TimestampExt as _};
 
 use super::super::LOGICAL_BITS;
-use super::{Shared, words};
+use super::Shared;
+use super::answers::words;
 
 /// How old such a lock is at least when it is ended. The library has locks live for three seconds.
 const MIN_AGE: Duration = Duration::from_secs(5);
