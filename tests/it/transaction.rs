@@ -413,19 +413,31 @@ fn sum(reply: &Value) -> i64 {
     items.iter().map(number).sum()
 }
 
+/// By EXEC and by EVAL in turn.
 #[test]
 fn all_of_a_transaction_or_none_survives_a_crash() {
+    const SCRIPT: &str = "redis.call('SET', KEYS[1], ARGV[1]) redis.call('SET', KEYS[2], ARGV[1]) \
+                          redis.call('HSET', KEYS[3], 'f', ARGV[1]) redis.call('RPUSH', KEYS[4], ARGV[1])";
     let mut server = Server::start(Options::new(Program::Rocksdb).with("appendfsync", "everysec"));
-    for round in 0..5 {
+    for round in 0..6 {
         let mut conn = server.conn();
+        let is_script = round % 2 == 1;
         for n in 0..200 {
             let value = format!("{round}-{n}");
-            conn.send_raw(
-                format!("MULTI\r\nSET a {value}\r\nSET b {value}\r\nHSET c f {value}\r\nRPUSH l {value}\r\nEXEC\r\n").as_bytes(),
-            );
+            let lines = match is_script {
+                true => format!("EVAL \"{SCRIPT}\" 4 a b c l {value}\r\n"),
+                false => format!(
+                    "MULTI\r\nSET a {value}\r\nSET b {value}\r\nHSET c f {value}\r\nRPUSH l {value}\r\nEXEC\r\n"
+                ),
+            };
+            conn.send_raw(lines.as_bytes());
         }
         // Some are answered, and then it dies in the middle of the others.
-        (0..6 * (20 + round * 30)).for_each(|_| drop(conn.recv()));
+        let replies_of_each = if is_script { 1 } else { 6 };
+        for _ in 0..replies_of_each * (20 + round * 30) {
+            let reply = conn.recv();
+            assert!(!reply.is_error(), "{reply}");
+        }
         server.kill();
         server.restart();
         let mut conn = server.conn();
