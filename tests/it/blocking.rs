@@ -201,9 +201,10 @@ fn bulk(text: &str) -> Value {
     Value::Bulk(text.as_bytes().to_vec())
 }
 
+/// On a cluster who looks again by itself at that moment is overtaken: see docs/differences.md.
 #[test]
 fn who_has_waited_longest_is_served_first() {
-    for engine in ENGINES {
+    for engine in ENGINES.into_iter().filter(|engine| engine.name() != "tarn --engine tikv") {
         let server = Server::start(Options::new(engine).with("io-threads", "2"));
         let mut conn = server.conn();
         let mut waiting = Vec::new();
