@@ -144,8 +144,11 @@ fn the_last_entry_is_waited_for_where_there_is_none() {
 #[test]
 fn each_entry_goes_to_one_consumer_of_a_group() {
     let all = programs();
+    // On a cluster who looks again by itself at that moment is overtaken: see docs/differences.md.
+    let in_order: Vec<Program> =
+        all.iter().copied().filter(|program| program.name() != "tarn --engine tikv").collect();
     serve(
-        all,
+        &in_order,
         "XGROUP CREATE s g $ MKSTREAM",
         &[
             "XREADGROUP GROUP g a COUNT 1 BLOCK 0 STREAMS s >",
