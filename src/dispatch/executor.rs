@@ -16,7 +16,7 @@ use super::ahead;
 use super::caller::Caller;
 use super::locks::{Busy, Held, LockSet, Mode, Patience, StripeSet};
 use super::script::busy_error;
-use super::spec::{Batch, Flags, KeyFlags, Run};
+use super::spec::{Flags, KeyFlags, Run};
 use super::transaction::{Behind, Hold, Ready, Replies, Turn, next_random};
 use super::unit::{Atomic, Call, Calls, Outcome, Step, Unit, Waits, Why};
 use super::waiters::Waiter;
@@ -371,7 +371,7 @@ impl Executor {
         let is_long = match (&single, unit.atomic) {
             (Some(call), _) => call.command.spec.long,
             (None, Atomic::Yes) => unit.is_long(),
-            (None, Atomic::No) => false,
+            (None, Atomic::No | Atomic::OneKey) => false,
         };
         if is_long && allowed.place == Place::IoThread {
             return Outcome::Move(Why::Heavy);
@@ -730,13 +730,10 @@ impl Node {
         patience: Patience,
         missing: &LockSet,
     ) -> Option<Locked<'_>> {
-        // A batch that writes stays with one key.
         let first = match (single, unit.atomic) {
             (Some(call), _) => Some(*call),
-            (None, Atomic::No) => {
-                unit.calls.clone().next().filter(|call| call.command.batch == Batch::WritesOfOneKey)
-            }
-            (None, Atomic::Yes) => None,
+            (None, Atomic::OneKey) => unit.calls.clone().next(),
+            (None, Atomic::Yes | Atomic::No) => None,
         };
         let is_script = |call: &Call<'_>| matches!(call.command.spec.run, Run::Script(_));
         if let Some(call) = first

@@ -19,6 +19,9 @@ use crate::node::Node;
 /// Commands that are parsed together.
 const COMMANDS: usize = 32;
 
+/// Different keys that are written by one unit: it holds their locks alone until the last of them is written.
+const MAX_WRITTEN_KEYS: usize = 4;
+
 /// A whole command of a pipeline.
 #[derive(Clone, Copy)]
 struct Upcoming {
@@ -30,8 +33,16 @@ struct Upcoming {
     /// Its key, if it has one.
     located: Located,
     row: Option<Hint>,
-    /// May be in one unit with the one before it.
-    batches: bool,
+    joins: Joins,
+}
+
+/// Whether a command may be in one unit with the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joins {
+    No,
+    /// It is about the same key.
+    SameKey,
+    OtherKey,
 }
 
 /// The commands that were parsed, in the order in which they came.
@@ -103,6 +114,7 @@ impl Lookahead {
         let Some(db) = node.keyspace.shared.database(db) else { return };
         let mut start = 0;
         let mut last: (&[u8], Located, Batch) = (&[], Located::default(), Batch::None);
+        let mut written_keys = 0;
         for parser in &mut self.parsers {
             let rest = bytes.get(start..).unwrap_or(&[]);
             let Ok(Parsed::Command { consumed }) = parser.parse(rest, limits) else {
@@ -130,13 +142,19 @@ impl Lookahead {
                 (Some((command, _)), Some(_)) => command.batch,
                 _ => Batch::None,
             };
-            let batches = match batch {
-                Batch::None => false,
-                Batch::WritesOfOneKey => last.2 == batch && key == Some(last.0),
-                Batch::Reads => last.2 == batch,
+            let joins = match batch {
+                Batch::Writes if last.2 == batch && key == Some(last.0) => Joins::SameKey,
+                Batch::Writes if last.2 == batch && written_keys < MAX_WRITTEN_KEYS => Joins::OtherKey,
+                Batch::Reads if last.2 == batch => Joins::OtherKey,
+                _ => Joins::No,
+            };
+            written_keys = match joins {
+                Joins::No => 1,
+                Joins::SameKey => written_keys,
+                Joins::OtherKey => written_keys + 1,
             };
             last = (key.unwrap_or_default(), located, batch);
-            self.upcoming.push(Upcoming { start, end: start + consumed, found, located, row, batches });
+            self.upcoming.push(Upcoming { start, end: start + consumed, found, located, row, joins });
             start += consumed;
         }
     }
@@ -165,11 +183,16 @@ impl Lookahead {
         self.upcoming.get(index).map_or(0, |upcoming| upcoming.end)
     }
 
-    /// Those, from this one on, that may be in one unit.
+    /// Those, from this one on, that may be in one unit, and whether all of them are about one key.
     #[inline]
-    pub fn batch_from(&self, index: usize) -> Range<usize> {
-        let behind = self.upcoming.get(index + 1..).unwrap_or_default();
-        index..index + 1 + behind.iter().take_while(|upcoming| upcoming.batches).count()
+    pub fn batch_from(&self, index: usize) -> (Range<usize>, bool) {
+        let behind = self.upcoming.get(index + 1..).unwrap_or_default().iter();
+        let (mut end, mut one_key) = (index + 1, true);
+        for upcoming in behind.take_while(|upcoming| upcoming.joins != Joins::No) {
+            one_key &= upcoming.joins == Joins::SameKey;
+            end += 1;
+        }
+        (index..end, one_key)
     }
 
     /// The keys of one of them and of what comes behind it.

@@ -134,8 +134,8 @@ bits! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batch {
     None,
-    /// Those that write the same key.
-    WritesOfOneKey,
+    /// Those that write one key as well, few different ones together.
+    Writes,
     /// Those that only read.
     Reads,
 }
@@ -737,7 +737,7 @@ impl Spec {
             && !(self.long || self.locks_everything || self.reads_sources || self.read_only.is_some());
         match self.run {
             // It finds what it wants by name or at random.
-            Run::Write(_) if is_little && self.hint != Some(ElementHint::AnyScore) => Batch::WritesOfOneKey,
+            Run::Write(_) if is_little && self.hint != Some(ElementHint::AnyScore) => Batch::Writes,
             Run::Read(_) if is_little && !self.flags.has(Flags::BLOCKING) => Batch::Reads,
             _ => Batch::None,
         }

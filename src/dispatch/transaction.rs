@@ -175,7 +175,8 @@ impl<'t, 'n> Turn<'t, 'n> {
             match written {
                 Ok(()) => {
                     replies.done(false, false);
-                    if unit.atomic == Atomic::No && replies.out.len() - replies.begin >= MAX_BATCH_REPLY_BYTES
+                    if unit.atomic != Atomic::Yes
+                        && replies.out.len() - replies.begin >= MAX_BATCH_REPLY_BYTES
                     {
                         break;
                     }
@@ -186,7 +187,7 @@ impl<'t, 'n> Turn<'t, 'n> {
                     replies.done(false, false);
                 }
                 // It ends the unit before it.
-                Err(Stop::Move(_)) if unit.atomic == Atomic::No && place > 0 => {
+                Err(Stop::Move(_)) if unit.atomic != Atomic::Yes && place > 0 => {
                     *cx.tally() = before;
                     cx.effects().list.truncate(noted);
                     replies.drop_unfinished();
@@ -266,11 +267,19 @@ impl<'t, 'n> Turn<'t, 'n> {
                 Ok(wrote)
             }
             Err(stop @ (Stop::Move(_) | Stop::Park(_))) => Err(stop),
+            // There may be room for some of them: each is tried by itself.
+            Err(Stop::Refuse(error))
+                if unit.atomic != Atomic::Yes
+                    && self.wait == Wait::Never
+                    && matches!(*error, Error::Engine(EngineError::Full(_)) | Error::OverMaxdisk) =>
+            {
+                Err(Stop::Move(Why::Contended))
+            }
             // It may have been committed all the same, so that nothing may run again.
             Err(Stop::Refuse(error)) => {
                 let ran = match unit.atomic {
                     Atomic::Yes => unit.calls.clone().count(),
-                    Atomic::No => replies.steps.len().max(1),
+                    Atomic::No | Atomic::OneKey => replies.steps.len().max(1),
                 };
                 replies.clear();
                 (0..ran).for_each(|_| replies.refuse(&error));
@@ -507,7 +516,7 @@ fn run_calls<'c>(
             Ok(is_error) => {
                 let before = std::mem::replace(&mut changes, cx.changes());
                 replies.done(changes > before, is_error);
-                if changes >= MAX_BATCH_CHANGES && unit.atomic == Atomic::No {
+                if changes >= MAX_BATCH_CHANGES && unit.atomic != Atomic::Yes {
                     break;
                 }
                 continue;

@@ -1,5 +1,5 @@
 //! The unit of execution: calls of one caller in one transaction. A plain command is a unit of one call, commands of a
-//! pipeline that stay with one key are a unit of several. All of them are run by [`super::executor::Executor::run`].
+//! pipeline that write few keys or only read are a unit of several. All of them are run by [`super::executor::Executor::run`].
 
 use tarn_resp::Args as Words;
 
@@ -39,9 +39,11 @@ impl<'a, C: Iterator<Item = Call<'a>> + Clone> Calls<'a> for C {}
 pub enum Atomic {
     /// All or none.
     Yes,
-    /// They only came together, and are little work: they write one key, or only read ([`super::spec::Spec::batch`]). A call that
+    /// They only came together, and are little work: they write few keys, or only read ([`super::spec::Spec::batch`]). A call that
     /// must go elsewhere ends the unit before it.
     No,
+    /// The same, and all write one key.
+    OneKey,
 }
 
 /// What becomes of a blocking command that finds nothing.
@@ -284,6 +286,10 @@ mod tests {
             ("ZADD z 1 a | ZINCRBY z 2 a | ZADD z XX GT 1 a | ZREM z a b", ":1 | \"3\" | :0 | :1"),
             ("INCR n | INCRBY n 5 | DECR n", ":1 | :6 | :5"),
             ("EXPIRE n 100 | PERSIST n | PERSIST n", ":1 | :1 | :0"),
+            (
+                "SET a 1 | INCR b | SET a 2 | INCR a | HSET k f v | APPEND b 0",
+                "+OK | :1 | +OK | :3 | :1 | :2",
+            ),
         ] {
             assert_eq!(batch(&mut kit, line).as_deref(), Some(replies), "{line}");
         }
@@ -312,6 +318,7 @@ mod tests {
             ("INCR n | INCRBY n x | INCR n", ":1 | -ERR | :2"),
             ("SADD s d | HSET s f v | SADD s e", ":1 | -WRONGTYPE | :1"),
             ("RPUSH l a b | LINSERT l BEFORE b x | LSET l 9 z | LPOP l", ":2 | :3 | -ERR | \"a\""),
+            ("SET other 1 | LPUSH text a | INCR other | SADD l x", "+OK | -WRONGTYPE | :2 | -WRONGTYPE"),
         ] {
             let found = batch(&mut kit, line).unwrap();
             let short: Vec<&str> = found
@@ -321,10 +328,24 @@ mod tests {
             assert_eq!(short.join(" | "), replies, "{line}");
         }
         assert_eq!(
-            kit.run("GET text | SCARD s | GET n | LRANGE l 0 -1"),
-            "\"xy\" | :5 | \"2\" | [\"x\" \"b\"]"
+            kit.run("GET text | SCARD s | GET n | LRANGE l 0 -1 | GET other"),
+            "\"xy\" | :5 | \"2\" | [\"x\" \"b\"] | \"2\""
         );
-        assert_eq!(kit.run("INFO errorstats").matches("errorstat_WRONGTYPE:count=2").count(), 1);
+        assert_eq!(kit.run("INFO errorstats").matches("errorstat_WRONGTYPE:count=4").count(), 1);
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_all_each_is_tried_by_itself() {
+        let mut kit = Kit::new();
+        kit.run("RPUSH l a b");
+        fail_next_commit(&kit, Fault::Full);
+        assert_eq!(batch(&mut kit, "LPOP l | SET a 1"), None);
+        assert_eq!(kit.run("LRANGE l 0 -1 | EXISTS a"), "[\"a\" \"b\"] | :0");
+        // What is one unit by the client's will is refused as one.
+        fail_next_commit(&kit, Fault::Full);
+        let replies = unit(&mut kit, "LPOP l | SET a 1", Atomic::Yes).unwrap();
+        assert!(replies.split(" | ").all(|reply| reply.starts_with('-')), "{replies}");
+        assert_eq!(kit.run("LRANGE l 0 -1 | EXISTS a"), "[\"a\" \"b\"] | :0");
     }
 
     #[test]
@@ -434,12 +455,13 @@ mod tests {
     }
 
     #[test]
-    fn only_little_work_on_one_key_batches() {
+    fn only_little_work_on_single_keys_batches() {
         let batch = |name: &str| registry().find(name.as_bytes()).unwrap().batch;
-        for name in
-            ["lpush", "rpop", "hset", "hdel", "sadd", "spop", "zadd", "incr", "expire", "pfadd", "pfcount"]
-        {
-            assert_eq!(batch(name), Batch::WritesOfOneKey, "{name}");
+        for name in [
+            "set", "lpush", "rpop", "hset", "hdel", "sadd", "spop", "zadd", "incr", "expire", "pfadd",
+            "pfcount",
+        ] {
+            assert_eq!(batch(name), Batch::Writes, "{name}");
         }
         for name in ["get", "hget", "sismember", "zscore", "ttl", "llen", "type"] {
             assert_eq!(batch(name), Batch::Reads, "{name}");

@@ -112,17 +112,20 @@ pub fn command(random: &mut impl Iterator<Item = u64>) -> Vec<Bytes> {
     words.map(String::into_bytes).collect()
 }
 
-/// Some that may run in one transaction.
-fn on_one_key(random: &mut impl Iterator<Item = u64>) -> Vec<Vec<Bytes>> {
+/// Some that may run in one transaction: on one key, or each on its own.
+fn on_few_keys(random: &mut impl Iterator<Item = u64>) -> Vec<Vec<Bytes>> {
     let count = 2 + random.next().unwrap() as usize % 6;
+    let one_key = random.next().unwrap().is_multiple_of(2);
     let mut commands: Vec<Vec<Bytes>> = Vec::new();
     while commands.len() < count {
         let mut words = command(random);
-        if registry().find(&words[0]).unwrap().batch == Batch::WritesOfOneKey {
+        if registry().find(&words[0]).unwrap().batch == Batch::Writes {
             let key = commands.first().map_or_else(|| words[1].clone(), |first| first[1].clone());
-            words[1] = key;
+            if one_key {
+                words[1] = key;
+            }
             // Another type mostly is a refusal: seldom wanted.
-            let alike = commands.first().is_none_or(|first| first[0][0] == words[0][0]);
+            let alike = !one_key || commands.first().is_none_or(|first| first[0][0] == words[0][0]);
             if alike || random.next().unwrap().is_multiple_of(8) {
                 commands.push(words);
             }
@@ -221,7 +224,7 @@ impl Play {
         said == real
     }
 
-    /// Commands that write one key, in one unit: how many of them it took, and which of the faults they were told of. None where
+    /// Commands that each write one key, in one unit: how many of them it took, and which of the faults they were told of. None where
     /// a worker has to do it.
     fn batch(&mut self, commands: &[Vec<Bytes>]) -> Option<(usize, Option<&'static str>)> {
         let owned: Vec<OwnedArgs> = commands.iter().map(|words| words.iter().collect()).collect();
@@ -289,7 +292,7 @@ fn random_commands_over_a_failing_engine_match_the_model() {
         play.engine().set_faults(Faults::random(seed, RATES));
         for number in 0..COMMANDS / 4 {
             let commands =
-                if number.is_multiple_of(4) { on_one_key(&mut random) } else { vec![command(&mut random)] };
+                if number.is_multiple_of(4) { on_few_keys(&mut random) } else { vec![command(&mut random)] };
             let batch = if commands.len() > 1 { play.batch(&commands) } else { None };
             batched += usize::from(batch.is_some());
             let (ran, told) = batch.unwrap_or_default();

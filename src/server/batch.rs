@@ -13,12 +13,12 @@ use crate::dispatch::watches::Watching;
 use crate::node::Node;
 
 impl IoThread {
-    /// Runs calls of a pipeline that write the same key, or only read, in one unit; how many. None where the first of them is for
+    /// Runs calls of a pipeline that write few keys, or only read, in one unit; how many. None where the first of them is for
     /// [`IoThread::execute`]: it is refused, has to wait, or goes to a worker.
     pub(super) fn run_batch<'c>(
         &mut self,
         connection: &mut Connection,
-        writes: bool,
+        (writes, atomic): (bool, Atomic),
         calls: impl Calls<'c>,
     ) -> Option<usize> {
         let caller = connection.session.caller();
@@ -35,15 +35,7 @@ impl IoThread {
             calls.clone().take_while(is_admitted).count()
         };
         let (calls, watching) = (calls.take(admitted), Watching::No);
-        let unit = Unit {
-            caller,
-            calls,
-            atomic: Atomic::No,
-            watching,
-            waits: Waits::No,
-            now_ms,
-            limits: &self.limits,
-        };
+        let unit = Unit { caller, calls, atomic, watching, waits: Waits::No, now_ms, limits: &self.limits };
         let mut begin = connection.output.len();
         let Outcome::Replied { wrote } =
             self.pipeline.executor.run(&unit, On::IoThread, &mut connection.output)

@@ -303,11 +303,12 @@ impl IoThread {
                     break;
                 }
             }
-            let batch = lookahead.batch_from(index);
+            let (batch, one_key) = lookahead.batch_from(index);
             let ran = if batch.len() > 1 && index >= alone && may_batch(connection, &self.node) {
                 let (db, end) = (connection.session.db, batch.end);
                 let calls = batch.filter_map(|index| lookahead.call(index, db, bytes));
-                let ran = self.run_batch(connection, call.command.spec.is_write(), calls);
+                let atomic = if one_key { Atomic::OneKey } else { Atomic::No };
+                let ran = self.run_batch(connection, (call.command.spec.is_write(), atomic), calls);
                 alone = if ran.is_none() { end } else { alone };
                 ran
             } else {

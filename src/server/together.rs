@@ -77,10 +77,11 @@ pub(super) fn run(
         let begun = Instant::now();
         let now_ms = executor.node.clock.now_ms();
         let (together, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        let is_written = together.first().is_some_and(|first| !reads(first));
         let unit = Unit {
             caller,
             calls: together.iter().map(Queued::call),
-            atomic: Atomic::No,
+            atomic: if is_written { Atomic::OneKey } else { Atomic::No },
             watching: Watching::No,
             waits: Waits::No,
             now_ms,
@@ -113,10 +114,13 @@ pub(super) fn run(
     wrote
 }
 
+fn reads(queued: &Queued) -> bool {
+    matches!(queued.command.spec.run_of(queued.words.view()), Run::Read(_))
+}
+
 /// How many of them, from the first on, are one unit; none where there are none.
 fn unit_len(calls: &[Queued]) -> Option<usize> {
     let first = calls.first()?;
-    let reads = |queued: &Queued| matches!(queued.command.spec.run_of(queued.words.view()), Run::Read(_));
     let key = |queued: &Queued| {
         let words = queued.words.view();
         queued.command.spec.keys.single_of(words).and_then(|at| words.get(at).map(<[u8]>::to_vec))
@@ -125,7 +129,7 @@ fn unit_len(calls: &[Queued]) -> Option<usize> {
         return Some(calls.iter().take_while(|queued| reads(queued)).count());
     }
     let wanted = key(first);
-    if first.command.batch != Batch::WritesOfOneKey || wanted.is_none() {
+    if first.command.batch != Batch::Writes || wanted.is_none() {
         return Some(1);
     }
     let same = |queued: &&Queued| {

@@ -171,6 +171,7 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Sets several strings at once unless one of the keys exists."),
     write("psetex", Arity::Exactly(4), Keys::at(1, OVERWRITE), psetex)
         .group(Group::String)
+        .batches_alone()
         .denyoom()
         .since("2.6.0")
         .complexity("O(1)")
@@ -178,12 +179,14 @@ pub const COMMANDS: &[Spec] = &[
     write("set", Arity::AtLeast(3), Keys::at(1, CHANGE.or(KeyFlags::VARIABLE_FLAGS)), set)
         .key_note("RW and ACCESS due to the optional `GET` argument")
         .group(Group::String)
+        .batches_alone()
         .denyoom()
         .since("1.0.0")
         .complexity("O(1)")
         .summary("Sets a string, whatever the key held before."),
     write("setex", Arity::Exactly(4), Keys::at(1, OVERWRITE), setex)
         .group(Group::String)
+        .batches_alone()
         .denyoom()
         .since("2.0.0")
         .complexity("O(1)")

@@ -14,6 +14,8 @@ pub enum Fault {
     Conflict,
     /// The call fails and has no effect.
     Unavailable,
+    /// There is no room for a commit, and it is not applied.
+    Full,
     /// A commit is applied and its outcome not told.
     UnknownApplied,
     /// A commit is not applied and its outcome not told.
@@ -26,6 +28,7 @@ impl Fault {
     pub(super) fn error(self) -> Error {
         match self {
             Fault::Conflict => Error::Conflict,
+            Fault::Full => Error::Full("injected".to_owned()),
             Fault::Unavailable => Error::Unavailable("injected".to_owned()),
             Fault::UnknownApplied | Fault::UnknownLost => Error::OutcomeUnknown("injected".to_owned()),
             Fault::NotResident => Error::NotResident,
@@ -35,7 +38,9 @@ impl Fault {
     fn fits(self, call: Call, wait: Wait) -> bool {
         match self {
             Fault::Unavailable => true,
-            Fault::Conflict | Fault::UnknownApplied | Fault::UnknownLost => call == Call::Commit,
+            Fault::Conflict | Fault::Full | Fault::UnknownApplied | Fault::UnknownLost => {
+                call == Call::Commit
+            }
             Fault::NotResident => call == Call::Read && wait == Wait::Never,
         }
     }
@@ -118,6 +123,7 @@ impl std::str::FromStr for Faults {
 pub struct Injected {
     pub conflicts: u64,
     pub unavailable: u64,
+    pub full: u64,
     pub unknown_applied: u64,
     pub unknown_lost: u64,
     pub not_resident: u64,
@@ -158,6 +164,7 @@ impl Injector {
         let count = match fault {
             Fault::Conflict => &mut injected.conflicts,
             Fault::Unavailable => &mut injected.unavailable,
+            Fault::Full => &mut injected.full,
             Fault::UnknownApplied => &mut injected.unknown_applied,
             Fault::UnknownLost => &mut injected.unknown_lost,
             Fault::NotResident => &mut injected.not_resident,
