@@ -282,9 +282,10 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     glob::matches(pattern, name, false)
 }
 
+#[inline]
 fn access(flags: KeyFlags) -> Access {
-    let changes = [KeyFlags::INSERT, KeyFlags::DELETE, KeyFlags::UPDATE];
-    Access { reads: flags.has(KeyFlags::ACCESS), writes: changes.iter().any(|change| flags.has(*change)) }
+    let changes = KeyFlags::INSERT.or(KeyFlags::DELETE).or(KeyFlags::UPDATE);
+    Access { reads: flags.has(KeyFlags::ACCESS), writes: flags.0 & changes.0 != 0 }
 }
 
 /// The first word that names a database which is not among those allowed; 0 for the one that the call is for. A command

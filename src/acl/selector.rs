@@ -30,11 +30,15 @@ pub struct KeyPattern {
     pub access: Access,
     /// Bytes of plain text that the pattern begins with.
     text: usize,
+    /// It is that text and `*`, as most patterns are.
+    is_beginning: bool,
 }
 
 impl KeyPattern {
     fn new(pattern: &[u8], access: Access) -> KeyPattern {
-        KeyPattern { pattern: pattern.into(), access, text: glob::leading_text(pattern).0.len() }
+        let (text, rest) = glob::leading_text(pattern);
+        let is_beginning = !text.is_empty() && rest == b"*";
+        KeyPattern { pattern: pattern.into(), access, text: text.len(), is_beginning }
     }
 
     /// What stands before the pattern in what is read again: `~*` would be the rule for all keys, behind which no pattern may
@@ -43,12 +47,13 @@ impl KeyPattern {
         if self.access == Access::BOTH && *self.pattern == *b"*" { b"%RW~" } else { self.access.prefix() }
     }
 
-    /// Whether the key matches. Most patterns are a beginning and `*`.
+    /// Whether the key matches. What does not mostly differs in its first byte.
     #[inline]
     pub fn matches(&self, key: &[u8]) -> bool {
-        let (text, rest) = self.pattern.split_at_checked(self.text).unwrap_or((&[], &self.pattern));
-        key.starts_with(text)
-            && (!text.is_empty() && rest == b"*" || glob::matches(&self.pattern, key, false))
+        let text = self.pattern.get(..self.text).unwrap_or_default();
+        text.first().is_none_or(|first| key.first() == Some(first))
+            && key.starts_with(text)
+            && (self.is_beginning || glob::matches(&self.pattern, key, false))
     }
 }
 
