@@ -46,8 +46,11 @@ const RUNTIME_THREADS: usize = 2;
 const RECONNECT_EVERY: Duration = Duration::from_millis(250);
 /// How often a request may get no answer within the time that is given for all of it; between these bounds.
 const TRIES: u32 = 4;
-const MIN_REQUEST: Duration = Duration::from_millis(500);
+/// A store lets a request for a lock wait for a second before it answers.
+const MIN_REQUEST: Duration = Duration::from_millis(1_500);
 const MAX_REQUEST: Duration = Duration::from_secs(2);
+/// The least time that is left to find out what became of a commit.
+const MIN_DECIDING: Duration = Duration::from_millis(500);
 /// So many transactions take two phases once a store could not commit in one.
 const TWO_PHASES: u32 = 64;
 /// Between two tries of the same request.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answers::{Met, Refusal, is_write_conflict, words};
 use super::orphans::{Span, end_own, unknown_owner};
-use super::{Changes, MAX_LOCK_RETRIES, MIN_REQUEST, RETRY_MS, Shared, TWO_PHASES, pause, roll_back};
+use super::{Changes, MAX_LOCK_RETRIES, MIN_DECIDING, RETRY_MS, Shared, TWO_PHASES, pause, roll_back};
 use crate::{Error, Result};
 
 /// A commit under way.
@@ -107,7 +107,7 @@ impl Committing<'_> {
 
     /// Has the row that decides say what becomes of the transaction, and the others follow it. Some where it is rolled back for certain.
     async fn decide(&self, mut transaction: Transaction, own: u64, span: Span) -> Option<()> {
-        let until = self.until.max(Instant::now() + MIN_REQUEST);
+        let until = self.until.max(Instant::now() + MIN_DECIDING);
         let mut wait_ms = RETRY_MS;
         let is_decided = async {
             loop {
@@ -127,7 +127,7 @@ impl Committing<'_> {
     /// Rolls the transaction back. A store refuses that if it has committed it, so that whoever was told is certain that nothing was
     /// written, or ever will be.
     async fn is_rolled_back(&self, transaction: &mut Transaction) -> Option<()> {
-        let until = self.until.max(Instant::now() + MIN_REQUEST);
+        let until = self.until.max(Instant::now() + MIN_DECIDING);
         let mut wait_ms = RETRY_MS;
         loop {
             match timeout_at(until, transaction.rollback()).await {

@@ -295,6 +295,10 @@ fn a_commit_is_decided_once() {
     let (double, engine) = alone();
     assert!(double.split(b"alone\0m"));
     write_both(&engine, b"0").unwrap();
+    // The second row is committed behind the answer.
+    while !double.locks().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     double.inject(Rule::on(Call::Commit, Fault::UnavailableAfter));
     double.inject(Rule::on(Call::Commit, Fault::ServerIsBusy));
     let written = write_both(&engine, b"1");
