@@ -51,34 +51,61 @@ fn play_and(
     clients: usize,
     amend: impl Fn(&mut Vec<linear::Op>),
 ) {
-    let base = env_number("TARN_HISTORY_SEED").unwrap_or_else(Rng::fresh_seed);
+    play_from(seed(), what, target, ops, clients, amend);
+}
+
+/// Where the rounds of a test begin.
+fn seed() -> u64 {
+    env_number("TARN_HISTORY_SEED").unwrap_or_else(Rng::fresh_seed)
+}
+
+/// What was played.
+#[derive(Debug, Default)]
+struct Played {
+    ops: usize,
+    unknown: usize,
+    longest_ms: u64,
+}
+
+/// Rounds from this seed on.
+fn play_from(
+    base: u64,
+    what: &str,
+    target: &dyn Target,
+    ops: usize,
+    clients: usize,
+    amend: impl Fn(&mut Vec<linear::Op>),
+) -> Played {
     println!("history {what}: {ops} operations from seed {base}");
-    let (mut done, mut unknown, mut longest) = (0, 0, (0, String::new()));
+    let (mut played, mut longest) = (Played::default(), String::new());
     for seed in base.. {
-        if done >= ops {
+        if played.ops >= ops {
             break;
         }
         let mut history = Round::new(target, seed, clients, ROUND_OPS).play();
         amend(&mut history);
-        done += history.len();
-        unknown += history.iter().filter(|op| op.reply.is_none()).count();
+        played.ops += history.len();
+        played.unknown += history.iter().filter(|op| op.reply.is_none()).count();
         // What a killed server left unanswered ended with it, maybe before it was sent.
         for op in history.iter().filter(|op| op.reply.is_some() && op.returned != linear::NEVER) {
             let took_ms = (op.returned - op.called) / 1_000_000;
-            if took_ms > longest.0 {
-                longest = (took_ms, op.to_string());
+            if took_ms > played.longest_ms {
+                (played.longest_ms, longest) = (took_ms, op.to_string());
             }
         }
         if let Err(violation) = linear::check(&history, &name(seed)) {
             panic!("{what}, seed {seed}: {violation}");
         }
         // Long runs may be cut off.
-        if done / PROGRESS_OPS > (done - history.len()) / PROGRESS_OPS {
-            println!("history {what}: {done} operations so far, {unknown} of them with an unknown outcome");
-            println!("history {what}: the longest so far took {} ms: {}", longest.0, longest.1);
+        let Played { ops, unknown, longest_ms } = played;
+        if ops / PROGRESS_OPS > (ops - history.len()) / PROGRESS_OPS {
+            println!("history {what}: {ops} operations so far, {unknown} of them with an unknown outcome");
+            println!("history {what}: the longest so far took {longest_ms} ms: {longest}");
         }
     }
-    println!("history {what}: {done} operations, {unknown} of them with an unknown outcome, no violation");
+    let Played { ops, unknown, .. } = played;
+    println!("history {what}: {ops} operations, {unknown} of them with an unknown outcome, no violation");
+    played
 }
 
 /// One server, or several of which each client has one.

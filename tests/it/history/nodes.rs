@@ -1,7 +1,7 @@
 //! Histories over several nodes of one database, while their cluster has faults and nodes are killed. `TARN_HISTORY_CLIENTS` sets how many
 //! clients there are.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tikv_double::{Double, Options as DoubleOptions, Rates};
 use super::clients::Target;
 use super::linear::Op;
 use super::model::{Action, Client};
-use super::{env_number, ops, play_and};
+use super::{Played, env_number, ops, play_from, seed};
 use crate::conn::Conn;
 use crate::harness::{Options, Program, Server, StopOnDrop};
 use crate::rng::Rng;
@@ -23,8 +23,12 @@ const MORTAL_CLIENTS: usize = 4;
 /// How long a client waits for an answer. A lost answer may leave locks on the cluster, and whoever meets one after the other waits for
 /// each: what counts here is the order of what was seen, not when.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many answers there are between two kills.
-const LIFE_OPS: (i64, i64) = (150, 600);
+/// How long it is between two kills.
+const LIFE_MS: (i64, i64) = (1_000, 4_000);
+/// More clients than this have keys apart: histories are checked by themselves, and searching long ones takes long.
+const GROUP: usize = 8;
+/// Between the seeds of two groups.
+const GROUP_SEEDS: u64 = 1_000_000;
 
 fn clients(default: usize) -> usize {
     env_number("TARN_HISTORY_CLIENTS").map_or(default, |n| n as usize)
@@ -50,8 +54,8 @@ fn faults() -> Rates {
         move_leader: 0.005,
         unavailable: 0.002,
         unavailable_after: 0.002,
-        // Each takes the whole time that a request may take: in long runs only.
-        timeout_after: if env_number("TARN_HISTORY_OPS").is_some() { 0.0002 } else { 0.0 },
+        // Each takes the time that one request may take.
+        timeout_after: 0.0002,
         ..Rates::default()
     }
 }
@@ -64,6 +68,40 @@ fn allow_aborts(history: &mut Vec<Op>) {
             op.reply = Some(Value::Error(b"ABORTED".to_vec()));
         }
     }
+}
+
+/// Some of the clients, as if there were no others.
+struct Part<'t>(&'t dyn Target, Client);
+
+impl Target for Part<'_> {
+    fn connect(&self, client: Client) -> (Conn, usize) {
+        self.0.connect(self.1 + client)
+    }
+
+    fn dead_by(&self, life: usize) -> Option<Instant> {
+        self.0.dead_by(life)
+    }
+}
+
+/// Plays groups of clients at the same time.
+fn play_groups(what: &str, target: &dyn Target, ops: usize, clients: usize) {
+    let (groups, base) = (clients.div_ceil(GROUP), seed());
+    let played: Vec<Played> = std::thread::scope(|threads| {
+        let group = |group: usize| {
+            let (first, end) = (clients * group / groups, clients * (group + 1) / groups);
+            let (what, seed) = (format!("{what} {group}"), base + group as u64 * GROUP_SEEDS);
+            let part = Part(target, first);
+            play_from(seed, &what, &part, ops / groups, end - first, allow_aborts)
+        };
+        let threads: Vec<_> = (0..groups).map(|at| threads.spawn(move || group(at))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let sum = |of: fn(&Played) -> usize| played.iter().map(of).sum::<usize>();
+    let longest_ms = played.iter().map(|played| played.longest_ms).max().unwrap_or_default();
+    let (ops, unknown) = (sum(|played| played.ops), sum(|played| played.unknown));
+    println!(
+        "history {what}: in all {ops} operations, {unknown} unknown, the longest {longest_ms} ms, seed {base}"
+    );
 }
 
 /// Nodes of which each client has one.
@@ -84,14 +122,13 @@ fn three_nodes() {
     let double = double();
     let servers: Vec<Server> = (0..NODES).map(|_| Server::start(options(&double))).collect();
     double.set_rates(faults());
-    play_and("three_nodes", &Alive(&servers), ops() / 12, clients(CLIENTS), allow_aborts);
+    play_groups("three_nodes", &Alive(&servers), ops() / 12, clients(CLIENTS));
     assert!(double.faults_struck() > 0);
 }
 
 /// Nodes of which one after the other is killed and started again.
 struct Mortals {
     servers: Vec<RwLock<Server>>,
-    answered: AtomicUsize,
     kills: Mutex<usize>,
 }
 
@@ -111,17 +148,13 @@ impl Target for Mortals {
     fn dead_by(&self, _: usize) -> Option<Instant> {
         None
     }
-
-    fn answered(&self, count: usize) {
-        self.answered.fetch_add(count, Ordering::Relaxed);
-    }
 }
 
 #[test]
 fn nodes_are_killed() {
     let double = double();
     let servers = (0..NODES).map(|_| RwLock::new(Server::start(options(&double)))).collect();
-    let target = Mortals { servers, answered: AtomicUsize::new(0), kills: Mutex::new(0) };
+    let target = Mortals { servers, kills: Mutex::new(0) };
     double.set_rates(faults());
     let is_over = AtomicBool::new(false);
     std::thread::scope(|threads| {
@@ -129,10 +162,9 @@ fn nodes_are_killed() {
         threads.spawn(move || {
             let mut rng = Rng::new(Rng::fresh_seed());
             while !is_over.load(Ordering::Relaxed) {
-                let life_ops = rng.between(LIFE_OPS.0, LIFE_OPS.1) as usize;
-                target.answered.store(0, Ordering::Relaxed);
-                while target.answered.load(Ordering::Relaxed) < life_ops && !is_over.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_millis(1));
+                let ends = Instant::now() + Duration::from_millis(rng.between(LIFE_MS.0, LIFE_MS.1) as u64);
+                while Instant::now() < ends && !is_over.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(10));
                 }
                 let mut kills = target.kills.lock().unwrap();
                 let mut server = target.servers[*kills % NODES].write().unwrap();
@@ -142,7 +174,7 @@ fn nodes_are_killed() {
             }
         });
         let _stop = StopOnDrop(is_over);
-        play_and("nodes_are_killed", target, ops() / 24, clients(MORTAL_CLIENTS), allow_aborts);
+        play_groups("nodes_are_killed", target, ops() / 24, clients(MORTAL_CLIENTS));
     });
     println!("history nodes_are_killed: {} kills", target.kills.lock().unwrap());
 }

@@ -13,7 +13,8 @@ use crate::value::Value;
 const META: &[u8] = b"test\x00";
 /// Where the map of databases is.
 const DATABASES: &[u8] = b"test\x05d";
-/// Long enough for whatever another node does meanwhile, on a busy machine too. Nothing waits for it but the request.
+/// Long enough for whatever another node does meanwhile, on a busy machine too. Nothing waits for it but the request, and a request that takes
+/// longer than a quarter of the time for all of them is sent again.
 const HELD: Duration = Duration::from_millis(1_500);
 
 fn two(double: &Double, timeout_ms: &str) -> Vec<Server> {
@@ -42,7 +43,7 @@ fn send_into(double: &Double, conn: &mut Conn, request: Call, fault: Fault, word
 #[test]
 fn a_swap_waits_for_commits_of_other_nodes() {
     let double = double();
-    let servers = two(&double, "5000");
+    let servers = two(&double, "8000");
     let (mut here, mut there) = (servers[0].conn(), servers[1].conn());
     ok(&mut here, "SET k old");
     send_into(&double, &mut there, Call::Prewrite, Fault::Delay(HELD), &["SET", "k", "held"]);
@@ -59,7 +60,7 @@ fn a_swap_waits_for_commits_of_other_nodes() {
 #[test]
 fn a_flush_counts_where_commits_are_under_way() {
     let double = double();
-    let servers = two(&double, "5000");
+    let servers = two(&double, "8000");
     let (mut here, mut there, mut beside) = (servers[0].conn(), servers[1].conn(), servers[1].conn());
     ok(&mut there, "SET other 1");
     send_into(&double, &mut there, Call::Prewrite, Fault::Delay(HELD), &["SET", "k", "held"]);
@@ -99,7 +100,7 @@ fn a_look_that_began_before_a_flush_does_not_undo_it() {
 #[test]
 fn a_run_that_began_before_a_swap_begins_again() {
     let double = double();
-    let servers = two(&double, "5000");
+    let servers = two(&double, "8000");
     let (mut here, mut there) = (servers[0].conn(), servers[1].conn());
     ok(&mut here, "SET k zero");
     ok(&mut here, "SELECT 1");
@@ -168,7 +169,7 @@ fn a_swap_waits_for_requests_of_a_node_that_was_killed() {
 #[test]
 fn a_write_is_refused_where_what_it_relies_on_was_changed() {
     let double = double();
-    let servers = two(&double, "5000");
+    let servers = two(&double, "8000");
     let (mut here, mut there) = (servers[0].conn(), servers[1].conn());
     let script = "if redis.call('exists',KEYS[1])==0 then redis.call('set',KEYS[2],'x') end return 0";
     let held = ["EVAL", script, "2", "one", "two"];
@@ -183,7 +184,7 @@ fn a_write_is_refused_where_what_it_relies_on_was_changed() {
 #[test]
 fn a_watch_counts_until_the_commit() {
     let double = double();
-    let servers = two(&double, "5000");
+    let servers = two(&double, "8000");
     let (mut here, mut there) = (servers[0].conn(), servers[1].conn());
     ok(&mut here, "SET k 1");
     ok(&mut there, "WATCH k");

@@ -1,4 +1,4 @@
-//! The cluster as this engine sees it: timestamps, reads at a timestamp, commits. The only file that names the client library,
+//! The cluster as this engine sees it: timestamps, reads at a timestamp, commits. With `client/` the only place that names the client library,
 //! so that a later one can take its place here.
 //!
 //! What the library must not be left alone with:
@@ -8,19 +8,21 @@
 //! * Conflicts come nested in lists of errors.
 //! * A one-phase commit that the store could not make leaves locks; they are rolled back, and the run begins again in two phases.
 //! * Busy stores are not asked again; it is done here, until the time is up.
+//! * A commit that meets a lock would wait for it with locks of its own, and two of them for each other: it gives up soon.
 //! * Locks whose transaction never reached the row that decides are waited for without end; they are ended in `client/orphans.rs`.
 //! * Async commit is off: the recovery of its locks is not safe.
 
 mod answers;
+mod commit;
 mod orphans;
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
-use tikv_client::transaction::{HeartbeatOption, Mutation};
+use tikv_client::transaction::HeartbeatOption;
 use tikv_client::{
     Backoff, BoundRange, CheckLevel, Config, Key, RetryOptions, Snapshot, Timestamp, TimestampExt as _,
     Transaction, TransactionClient, TransactionOptions,
@@ -29,7 +31,8 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 
 pub(super) use self::answers::Met;
-use self::answers::{Refusal, is_write_conflict, unchanged, words};
+use self::answers::{Refusal, unchanged, words};
+use self::commit::Committing;
 use self::orphans::{Span, span_of, unknown_owner};
 use super::counters::{Counters, Kind};
 use super::{LOGICAL_BITS, MAX_READ_AGE, Options};
@@ -39,17 +42,24 @@ use crate::{Direction, Error, Result};
 const MAX_ANSWER_BYTES: usize = 1 << 30;
 /// Threads that move bytes between sockets and those who wait.
 const RUNTIME_THREADS: usize = 2;
-/// A commit above this is sent in several requests, and never in one phase.
-const ONE_PHASE_BYTES: usize = 16 * 1024;
-/// Rows that are read to learn where they are now.
-const REFRESH_ROWS: usize = 64;
 /// Between two tries to reach a cluster that is away.
 const RECONNECT_EVERY: Duration = Duration::from_millis(250);
+/// How often a request may get no answer within the time that is given for all of it; between these bounds.
+const TRIES: u32 = 4;
+/// A store lets a request for a lock wait for a second before it answers.
+const MIN_REQUEST: Duration = Duration::from_millis(1_500);
+const MAX_REQUEST: Duration = Duration::from_secs(2);
+/// The least time that is left to find out what became of a commit.
+const MIN_DECIDING: Duration = Duration::from_millis(500);
+/// So many transactions take two phases once a store could not commit in one.
+const TWO_PHASES: u32 = 64;
 /// Between two tries of the same request.
 const RETRY_MS: u64 = 2;
 const MAX_RETRY_MS: u64 = 100;
 /// The library doubles its waits and loses the last bit after 64 times.
 const MAX_RETRIES: u32 = 50;
+/// How often a commit looks again at a lock that it has met: for 14 milliseconds in all.
+const MAX_LOCK_RETRIES: u32 = 3;
 /// Tries to roll a transaction back.
 const MAX_ROLLBACKS: u32 = 10;
 
@@ -98,6 +108,8 @@ struct Shared {
     counters: Arc<Counters>,
     /// The newest timestamp that was given out here.
     newest: AtomicU64,
+    /// Transactions that are still to begin in two phases.
+    two_phases: AtomicU32,
     /// A row of each commit that may still be made although nobody waits for it: the one that decides.
     unsettled: Mutex<Vec<Vec<u8>>>,
 }
@@ -115,7 +127,6 @@ pub(super) struct Begun {
     /// What it reads at.
     pub(super) at: u64,
     handle: Handle,
-    one_phase: bool,
     pessimistic: bool,
     /// The row that decides, where it is known already.
     primary: Option<Vec<u8>>,
@@ -140,6 +151,7 @@ impl Cluster {
             timeout: options.timeout,
             counters,
             newest: AtomicU64::new(0),
+            two_phases: AtomicU32::new(0),
             unsettled: Mutex::default(),
         });
         runtime.spawn(keep_connected(Arc::clone(&shared)));
@@ -237,10 +249,13 @@ impl Cluster {
         read
     }
 
-    /// A transaction of its own timestamp. One that met conflicts before commits in two phases.
-    pub(super) fn begin(&self, conflicts: u32) -> Result<Begun> {
+    /// A transaction of its own timestamp.
+    pub(super) fn begin(&self) -> Result<Begun> {
+        self.begin_in(!self.shared.takes_two_phases())
+    }
+
+    fn begin_in(&self, one_phase: bool) -> Result<Begun> {
         let begun = Instant::now();
-        let one_phase = conflicts == 0;
         let transaction = self.handle.block_on(async {
             let options = writing(TransactionOptions::new_optimistic());
             let options = if one_phase { options.try_one_pc() } else { options };
@@ -250,7 +265,7 @@ impl Cluster {
         let transaction = transaction?;
         let at = transaction.start_timestamp().version();
         let handle = self.handle.clone();
-        Ok(Begun { transaction: Some(transaction), at, handle, one_phase, pessimistic: false, primary: None })
+        Ok(Begun { transaction: Some(transaction), at, handle, pessimistic: false, primary: None })
     }
 
     /// A transaction that holds these rows from its beginning, and reads what was committed when it had them.
@@ -272,7 +287,7 @@ impl Cluster {
         let (transaction, at) = locked?;
         let handle = self.handle.clone();
         let primary = rows.first().cloned();
-        Ok(Begun { transaction: Some(transaction), at, handle, one_phase: false, pessimistic: true, primary })
+        Ok(Begun { transaction: Some(transaction), at, handle, pessimistic: true, primary })
     }
 
     pub(super) fn commit(&self, mut begun: Begun, changes: Changes) -> Result<u64> {
@@ -285,7 +300,6 @@ impl Cluster {
         let timeout = self.shared.timeout + Duration::from_secs(changes.rows() as u64 / 5_000);
         let committing = Committing {
             shared: &self.shared,
-            one_phase: begun.one_phase && changes.bytes < ONE_PHASE_BYTES,
             holds_rows: begun.pessimistic,
             until: tokio::time::Instant::from_std(started + timeout),
         };
@@ -369,7 +383,7 @@ impl Cluster {
             let until = Instant::now() + self.shared.timeout;
             loop {
                 let locks = Changes { locks: vec![key.clone()], ..Changes::default() };
-                match self.begin(1).and_then(|begun| self.commit(begun, locks)) {
+                match self.begin_in(false).and_then(|begun| self.commit(begun, locks)) {
                     Ok(_) => break,
                     Err(error) if Instant::now() >= until => return Err(error),
                     Err(_) => {}
@@ -436,6 +450,12 @@ impl Shared {
         self.client.read().clone().ok_or_else(away)
     }
 
+    /// Whether the next transaction does not try to commit in one phase, because a store could not.
+    fn takes_two_phases(&self) -> bool {
+        let fewer = |left: u32| left.checked_sub(1);
+        self.two_phases.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok()
+    }
+
     fn too_late(&self) -> Error {
         Error::Unavailable(format!("TiKV gave no answer within {} ms", self.timeout.as_millis()))
     }
@@ -496,12 +516,17 @@ impl Shared {
 
     async fn connect(&self) -> tikv_client::Result<TransactionClient> {
         let config = Config::default()
-            .with_timeout(self.timeout)
+            .with_timeout(request_timeout(self.timeout))
             .with_grpc_max_decoding_message_size(MAX_ANSWER_BYTES);
         let client = TransactionClient::new_with_config(self.addresses.clone(), config).await?;
         client.current_timestamp().await?;
         Ok(client)
     }
+}
+
+/// How long one request may take. An answer that is lost costs this, and is asked for again within the time of the whole.
+fn request_timeout(timeout: Duration) -> Duration {
+    (timeout / TRIES).clamp(MIN_REQUEST, MAX_REQUEST).min(timeout)
 }
 
 /// A new client takes the place of one that does not get through: what it knew of the cluster may be wrong by now.
@@ -528,121 +553,6 @@ async fn keep_connected(shared: Arc<Shared>) {
     }
 }
 
-/// A commit under way. Small ones are sent once at a time, so that each refusal is known to be one.
-struct Committing<'c> {
-    shared: &'c Shared,
-    one_phase: bool,
-    /// What it locks it has held from its beginning.
-    holds_rows: bool,
-    until: tokio::time::Instant,
-}
-
-impl Committing<'_> {
-    async fn run(&self, mut transaction: Transaction, changes: Changes) -> Result<u64> {
-        let keys: Vec<Vec<u8>> = changes.puts.iter().map(|row| &row.0).take(REFRESH_ROWS).cloned().collect();
-        let span = changes.span();
-        let own = transaction.start_timestamp().version();
-        if let Err(error) = self.gather(&mut transaction, changes).await {
-            roll_back(transaction).await;
-            return Err(error);
-        }
-        // An answer was lost: what was sent may have been applied.
-        let mut is_unclear = false;
-        let mut wait_ms = RETRY_MS;
-        let failed = loop {
-            let error = match tokio::time::timeout_at(self.until, transaction.commit()).await {
-                Ok(Ok(at)) => return Ok(at.map_or(0, |at| at.version())),
-                Ok(Err(error)) => error,
-                Err(_) => {
-                    let why = format!("no answer within {} ms", self.shared.timeout.as_millis());
-                    break Error::OutcomeUnknown(why);
-                }
-            };
-            let refusal = Refusal::of(&error).unwrap_or(Refusal::Unclear);
-            self.shared.counters.met(Met::of(&error));
-            let orphan = unknown_owner(&error, own);
-            if let Some(owner) = orphan {
-                self.shared.end_orphans(owner, &span).await;
-            }
-            match refusal {
-                // Somebody who is gone has left a lock.
-                Refusal::Conflict
-                    if orphan.is_some()
-                        && tokio::time::Instant::now() + Duration::from_millis(wait_ms) < self.until => {}
-                // The store knows a one-phase commit again that it has made.
-                Refusal::Conflict if is_unclear && !self.one_phase => {
-                    break Error::OutcomeUnknown(words(&error));
-                }
-                // It may be an answer to what the library has sent again, and what it sent first may have been committed.
-                Refusal::Conflict if !is_write_conflict(&error) => {
-                    return Err(match self.is_rolled_back(transaction).await {
-                        true => Error::Conflict,
-                        false => Error::OutcomeUnknown(words(&error)),
-                    });
-                }
-                Refusal::Conflict | Refusal::TooLarge => break refusal.error(&error),
-                Refusal::Full | Refusal::Later if is_unclear => {}
-                Refusal::Full => break refusal.error(&error),
-                Refusal::Later => {}
-                Refusal::Unclear => is_unclear = true,
-            }
-            if tokio::time::Instant::now() + Duration::from_millis(wait_ms) >= self.until {
-                break match (is_unclear, refusal) {
-                    (true, _) => Error::OutcomeUnknown(words(&error)),
-                    (false, _) => Error::Unavailable(words(&error)),
-                };
-            }
-            self.shared.counters.retries.fetch_add(1, Ordering::Relaxed);
-            pause(&mut wait_ms).await;
-            self.refresh(&transaction, &keys).await;
-        };
-        if !matches!(failed, Error::OutcomeUnknown(_)) {
-            tokio::spawn(roll_back(transaction));
-        }
-        Err(failed)
-    }
-
-    /// Rolls the transaction back. A store refuses that if it has committed it, so that whoever was told is certain that nothing was
-    /// written, or ever will be.
-    async fn is_rolled_back(&self, mut transaction: Transaction) -> bool {
-        let mut wait_ms = RETRY_MS;
-        loop {
-            match tokio::time::timeout_at(self.until, transaction.rollback()).await {
-                Ok(Ok(())) => return true,
-                Ok(Err(error)) if matches!(Met::of(&error), Met::Fatal | Met::Conflict) => return false,
-                Ok(Err(_)) => pause(&mut wait_ms).await,
-                Err(_) => return false,
-            }
-        }
-    }
-
-    async fn gather(&self, transaction: &mut Transaction, changes: Changes) -> Result<()> {
-        let puts = changes.puts.into_iter().map(|(key, value)| Mutation::Put(key.into(), value));
-        let deletes = changes.deletes.into_iter().map(|key| Mutation::Delete(key.into()));
-        let gathered = async {
-            transaction.batch_mutate(puts.chain(deletes)).await?;
-            if self.holds_rows { Ok(()) } else { transaction.lock_keys(changes.locks).await }
-        };
-        match tokio::time::timeout_at(self.until, gathered).await {
-            Ok(Ok(())) => Ok(()),
-            // Nothing was sent, but for the locks of rows that it has not held yet.
-            Ok(Err(error)) => match Refusal::of(&error) {
-                Some(refusal @ (Refusal::Conflict | Refusal::TooLarge)) => Err(refusal.error(&error)),
-                _ => Err(Error::Unavailable(words(&error))),
-            },
-            Err(_) => Err(self.shared.too_late()),
-        }
-    }
-
-    /// Learns where the rows are now: a read follows its region, a commit that is sent once does not.
-    async fn refresh(&self, transaction: &Transaction, keys: &[Vec<u8>]) {
-        let Ok(client) = self.shared.client() else { return };
-        let mut snapshot = client.snapshot(transaction.start_timestamp(), reading());
-        // What fails fails again with the commit, and is told there.
-        let _ = tokio::time::timeout_at(self.until, snapshot.batch_get(keys.iter().cloned())).await;
-    }
-}
-
 /// Tried again where the store was busy: whoever meets a lock that stays waits until its time is up.
 async fn roll_back(mut transaction: Transaction) {
     let mut wait_ms = RETRY_MS;
@@ -666,6 +576,10 @@ async fn pause(wait_ms: &mut u64) {
 /// waits until its time is up.
 const PATIENT: Backoff = Backoff::no_jitter_backoff(RETRY_MS, MAX_RETRY_MS, MAX_RETRIES);
 
+/// A commit that meets a lock gives up soon. It holds rows itself, so that two could wait for each other until their locks run out; and whoever it
+/// waits for has changed what it relies on, more often than not. It runs again, and reads wait while they hold nothing.
+const HASTY: Backoff = Backoff::no_jitter_backoff(RETRY_MS, MAX_RETRY_MS, MAX_LOCK_RETRIES);
+
 fn reading() -> TransactionOptions {
     let retry = RetryOptions { region_backoff: PATIENT, lock_backoff: PATIENT };
     TransactionOptions::new_optimistic().retry_options(retry).drop_check(CheckLevel::None)
@@ -674,7 +588,7 @@ fn reading() -> TransactionOptions {
 /// Without a task that keeps its locks alive: it is over before these run out.
 fn writing(options: TransactionOptions) -> TransactionOptions {
     options
-        .retry_options(RetryOptions { region_backoff: PATIENT, lock_backoff: PATIENT })
+        .retry_options(RetryOptions { region_backoff: PATIENT, lock_backoff: HASTY })
         .drop_check(CheckLevel::None)
         .heartbeat_option(HeartbeatOption::NoHeartbeat)
 }

@@ -116,7 +116,7 @@ impl TikvSnapshot {
 }
 
 impl<'e> TikvWrite<'e> {
-    /// After one conflict it commits in two phases. After [`HOLD_AFTER`] it holds the rows at which it met them from its beginning, so that
+    /// After [`HOLD_AFTER`] conflicts it holds the rows at which it met them from its beginning, so that
     /// nobody comes between.
     pub(super) fn new(shared: &'e Shared, wait: Wait, contended: &Contended) -> Self {
         let mut held = None;
@@ -124,7 +124,7 @@ impl<'e> TikvWrite<'e> {
             (Wait::Never, _) => None,
             (Wait::Allowed, Err(error)) => Some(Err(error)),
             (Wait::Allowed, Ok(())) if contended.conflicts < HOLD_AFTER || contended.rows.is_empty() => {
-                Some(shared.cluster.begin(contended.conflicts))
+                Some(shared.cluster.begin())
             }
             (Wait::Allowed, Ok(())) => {
                 let keys = contended.rows.iter().filter_map(|(space, row)| shared.keys.row(*space, row).ok());

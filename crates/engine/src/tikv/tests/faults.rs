@@ -181,9 +181,10 @@ fn locks_without_an_owner_are_ended() {
         );
     };
     // Whoever has left it may still be there.
+    let hasty = open_with(&double, "alone", Duration::from_millis(300));
     leave(Duration::ZERO);
     assert!(matches!(
-        engine.begin_read(Wait::Allowed).get(PLAIN, b"a", &mut Vec::new()),
+        hasty.begin_read(Wait::Allowed).get(PLAIN, b"a", &mut Vec::new()),
         Err(Error::Unavailable(_))
     ));
     double.advance_clock(Duration::from_secs(10));
@@ -209,6 +210,101 @@ fn locks_without_an_owner_are_ended() {
     write.put(PLAIN, b"a", &[b"2"]);
     write.commit().unwrap();
     assert_eq!(committed(&engine, b"a"), Some(b"2".to_vec()));
+    assert!(double.locks().is_empty());
+}
+
+fn write_both(engine: &TikvEngine, value: &[u8]) -> Result<Position> {
+    let mut write = engine.begin_write(Wait::Allowed);
+    get(&write, b"a");
+    write.put(PLAIN, b"a", &[value]);
+    write.put(PLAIN, b"z", &[value]);
+    write.commit()
+}
+
+/// In two regions, of which one is busy: what the commit has locked in the other is taken back, and not waited for.
+#[test]
+fn a_commit_does_not_wait_for_its_own_locks() {
+    let (double, engine) = alone();
+    assert!(double.split(b"alone\0m"));
+    write_both(&engine, b"0").unwrap();
+    for row in [b"a", b"z"] {
+        let prefix = engine.shared.keys.row(PLAIN, row).unwrap();
+        double.inject(Rule::on(Call::Prewrite, Fault::ServerIsBusy).with_prefix(&prefix));
+        let before = double.counts();
+        let refused = write_both(&engine, b"1");
+        assert!(matches!(refused, Ok(_) | Err(Error::Conflict)), "{refused:?}");
+        let counts = double.counts() - &before;
+        assert_eq!(counts.get(Call::Get) + counts.get(Call::BatchGet), 1, "it reads once: {counts}");
+        write_both(&engine, b"2").unwrap();
+        assert_eq!(committed(&engine, b"z"), Some(b"2".to_vec()));
+    }
+    assert_eq!(engine.stats().remote.unwrap().unknown_outcomes, 0);
+}
+
+/// Whoever meets a lock gives back what it has locked itself, so that two do not wait for each other.
+#[test]
+fn a_commit_that_meets_a_lock_gives_up_its_own() {
+    let (double, engine) = alone();
+    assert!(double.split(b"alone\0m"));
+    write_both(&engine, b"0").unwrap();
+    let key = engine.shared.keys.row(PLAIN, b"z").unwrap();
+    let start_ts = double.timestamp();
+    double.leave_lock(
+        &key,
+        Lock {
+            kind: LockKind::Put,
+            primary: key.clone(),
+            start_ts,
+            ttl_ms: 60_000,
+            value: b"theirs".to_vec(),
+            for_update_ts: 0,
+            txn_size: 1,
+            min_commit_ts: 0,
+            async_commit: false,
+            secondaries: Vec::new(),
+            rollback_ts: Vec::new(),
+        },
+    );
+    assert!(matches!(write_both(&engine, b"1"), Err(Error::Conflict)));
+    assert_eq!(double.locks().len(), 1, "only theirs");
+    assert_eq!(committed(&engine, b"a"), Some(b"0".to_vec()));
+}
+
+/// The row that decides is committed, and nobody has heard of it: the other one follows, at the same moment.
+#[test]
+fn a_lost_commit_leaves_no_locks() {
+    let double = start(DoubleOptions::default());
+    let engine = open_with(&double, "alone", Duration::from_millis(700));
+    assert!(double.split(b"alone\0m"));
+    write_both(&engine, b"0").unwrap();
+    for (fault, left) in [(Fault::TimeoutAfter, b"1"), (Fault::TimeoutBefore, b"1")] {
+        double.inject(Rule::on(Call::Commit, fault).always());
+        assert!(matches!(write_both(&engine, b"1"), Err(Error::OutcomeUnknown(_))));
+        double.clear_faults();
+        while !double.locks().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(committed(&engine, b"a"), Some(left.to_vec()));
+        assert_eq!(committed(&engine, b"z"), Some(left.to_vec()));
+    }
+}
+
+/// The answer of the row that decides is lost, and the store is busy when it is asked again: nothing is committed at two moments.
+#[test]
+fn a_commit_is_decided_once() {
+    let (double, engine) = alone();
+    assert!(double.split(b"alone\0m"));
+    write_both(&engine, b"0").unwrap();
+    // The second row is committed behind the answer.
+    while !double.locks().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    double.inject(Rule::on(Call::Commit, Fault::UnavailableAfter));
+    double.inject(Rule::on(Call::Commit, Fault::ServerIsBusy));
+    let written = write_both(&engine, b"1");
+    assert!(matches!(written, Ok(_) | Err(Error::OutcomeUnknown(_))), "{written:?}");
+    assert_eq!(committed(&engine, b"a"), Some(b"1".to_vec()));
+    assert_eq!(committed(&engine, b"z"), Some(b"1".to_vec()));
     assert!(double.locks().is_empty());
 }
 
