@@ -256,7 +256,7 @@ impl<'t, 'n> Turn<'t, 'n> {
             // A savepoint at the beginning costs nothing. One before each call does, so that is done only if one of them is refused.
             let begin = cx.mark();
             if run_calls(cx, unit, Marks::None, env.random, replies, &mut scene)? == Ran::Refused {
-                cx.undo(begin);
+                cx.rewind(begin);
                 run_calls(cx, unit, Marks::EachCall, env.random, replies, &mut scene)?;
             }
             check_locks(cx, &mut scene)

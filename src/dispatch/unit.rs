@@ -435,6 +435,26 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_again_because_another_was_refused_is_told_once() {
+        for atomic in [Atomic::Yes, Atomic::No] {
+            let mut kit = Kit::with(&[("notify-keyspace-events", "KEAm")]);
+            kit.run("SET text x | PSUBSCRIBE __keyevent*");
+            let replies = unit(&mut kit, "SET new 1 GET | INCR text | SET new 2", atomic).unwrap();
+            assert_eq!(replies, "nil | -ERR value is not an integer or out of range | +OK");
+            let mut queue = Queue::default();
+            kit.node.pubsub.take(0, &mut queue);
+            let mut out = Vec::new();
+            for item in queue.take_items() {
+                let Item::Run(run) = &item else { panic!("events") };
+                queue.messages(run).write(tarn_resp::Protocol::Resp2, &mut out);
+            }
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.matches("keyevent@0__:keymiss").count(), 1, "{text}");
+            assert_eq!(text.matches("keyevent@0__:set").count(), 2, "{text}");
+        }
+    }
+
+    #[test]
     fn each_call_has_its_own_events_in_its_own_order() {
         let mut kit = Kit::with(&[("notify-keyspace-events", "KEA")]);
         kit.run("PSUBSCRIBE __keyspace*");

@@ -358,6 +358,7 @@ pub struct WriteCx<'a> {
 pub struct Mark {
     savepoint: Savepoint,
     effects: usize,
+    lapsed: usize,
     tally: Tally,
     /// Calls before may have renumbered it.
     db: Db,
@@ -397,8 +398,8 @@ impl<'a> WriteCx<'a> {
 
     #[inline]
     pub fn mark(&mut self) -> Mark {
-        let (effects, tally, db) = (self.effects.list.len(), self.tally, self.env.db);
-        Mark { savepoint: self.txn.savepoint(), effects, tally, db }
+        let (effects, lapsed) = (self.effects.list.len(), self.effects.lapsed.len());
+        Mark { savepoint: self.txn.savepoint(), effects, lapsed, tally: self.tally, db: self.env.db }
     }
 
     /// Undoes the call that began at the mark: it was refused.
@@ -407,6 +408,13 @@ impl<'a> WriteCx<'a> {
         self.effects.refuse_from(mark.effects);
         self.tally = mark.tally;
         self.env.db = mark.db;
+    }
+
+    /// Forgets everything since the mark: the same calls will run again.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.effects.list.truncate(mark.effects);
+        self.effects.lapsed.truncate(mark.lapsed);
+        self.undo(mark);
     }
 
     /// Runs a call that only reads. It sees what calls before it have put.
