@@ -200,6 +200,19 @@ fn a_watch_counts_until_the_commit() {
     assert_eq!(call(&mut here, "EXISTS mark"), Value::Int(0));
 }
 
+/// Stops all threads of a server: the signal is on its way for a while, and those it has not reached still serve.
+fn stand_still(server: &Server) {
+    server.signal(libc::SIGSTOP);
+    let tasks = format!("/proc/{}/task", server.pid());
+    eventually("all threads have stopped", || {
+        std::fs::read_dir(&tasks).unwrap().all(|task| {
+            let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap_or_default();
+            // The state stands behind the name in brackets.
+            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+        })
+    });
+}
+
 /// A node that stood still for longer than its lease does not go on by what it knew.
 #[test]
 fn a_node_that_stood_still_does_not_serve_by_the_map_of_before() {
@@ -211,7 +224,7 @@ fn a_node_that_stood_still_does_not_serve_by_the_map_of_before() {
     ok(&mut here, "SET k zero");
     ok(&mut here, "SELECT 1");
     ok(&mut here, "SET k one");
-    servers[1].signal(libc::SIGSTOP);
+    stand_still(&servers[1]);
     reads.send(&["GET", "k"]);
     writes.send(&["APPEND", "k", "+"]);
     ok(&mut here, "SWAPDB 0 1");
