@@ -62,6 +62,7 @@ pub struct Client {
     reply_bytes: AtomicUsize,
     /// Calls that wait for EXEC; -1 outside of MULTI.
     queued: AtomicI64,
+    queued_bytes: AtomicUsize,
     /// Keys that it watches.
     watched: AtomicU32,
     /// Who is told of what it caches: 0 is itself, -1 is nobody.
@@ -95,6 +96,7 @@ impl Client {
             query_bytes: AtomicUsize::new(0),
             reply_bytes: AtomicUsize::new(0),
             queued: AtomicI64::new(-1),
+            queued_bytes: AtomicUsize::new(0),
             watched: AtomicU32::new(0),
             redirect: AtomicI64::new(-1),
             subscriptions: Default::default(),
@@ -163,11 +165,23 @@ impl Client {
         self.reply_bytes.store(reply_bytes, Ordering::Relaxed);
     }
 
+    /// Of the calls that wait for EXEC.
+    pub fn set_queued_bytes(&self, bytes: usize) {
+        self.queued_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub fn queued_bytes(&self) -> usize {
+        self.queued_bytes.load(Ordering::Relaxed)
+    }
+
     /// How many calls wait for EXEC; None outside of MULTI.
     pub fn set_queued(&self, count: Option<usize>) {
         self.set_flag(flag::MULTI, count.is_some());
         let count = count.map_or(-1, |count| i64::try_from(count).unwrap_or(i64::MAX));
         self.queued.store(count, Ordering::Relaxed);
+        if count < 0 {
+            self.set_queued_bytes(0);
+        }
     }
 
     pub fn set_watched(&self, count: usize) {

@@ -88,6 +88,9 @@ pub trait Post: Send + Sync {
     fn serve_on_worker(&self, waiter: Arc<Waiter>, why: Why);
     /// Has those served who wait for keys that another node has changed, which may be gone.
     fn ready(&self, keys: Vec<(WatchedKey, bool)>);
+    /// A script has taken a worker for long: another one stands in for it until it is back.
+    fn worker_taken(&self);
+    fn worker_back(&self);
     /// Starts the orderly end of the process.
     fn stop(&self);
 }

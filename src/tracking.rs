@@ -149,9 +149,21 @@ impl Tracking {
                 table.readers.insert(key.into(), SmallVec::from_slice(&[client]));
             }
         }
-        while limit != 0 && table.readers.len() > limit {
-            let Some(evicted) = table.readers.keys().find(|other| ***other != *key).cloned() else { break };
-            self.tell_readers(&mut table, clients, evicted, None);
+        self.evict(&mut table, clients, limit, Some(key));
+    }
+
+    /// The limit may have become another one.
+    pub fn trim(&self, clients: &Clients, limit: usize) {
+        self.evict(&mut self.table.lock(), clients, limit, None);
+    }
+
+    /// Lets go of keys above the limit, but for one; 0 is no limit.
+    fn evict(&self, table: &mut Table, clients: &Clients, limit: usize, kept: Option<&[u8]>) {
+        let above = if limit == 0 { 0 } else { table.readers.len().saturating_sub(limit) };
+        if above > 0 {
+            let others = table.readers.keys().filter(|other| kept != Some(&***other));
+            let evicted: Vec<_> = others.take(above).cloned().collect();
+            evicted.into_iter().for_each(|key| self.tell_readers(table, clients, key, None));
         }
     }
 
@@ -306,5 +318,9 @@ mod tests {
         }
         assert_eq!(tracking.totals(), Totals { clients: 1, keys: 2, items: 2, prefixes: 0 });
         assert_eq!(told(&tracking), [(1, "no 7".into())]);
+        tracking.trim(&clients, 1);
+        assert_eq!(tracking.totals(), Totals { clients: 1, keys: 1, items: 1, prefixes: 0 });
+        tracking.trim(&clients, 0);
+        assert_eq!(tracking.totals().keys, 1, "no limit");
     }
 }

@@ -141,7 +141,13 @@ pub struct AtDatabase {
     pub count: usize,
 }
 
-/// Whether the user may make this call. Of several selectors that refuse it, the one that came farthest says why.
+/// Whether the user may make this call.
+#[inline]
+pub fn allows(user: &User, command: &'static Registered, words: Words<'_>, at: AtDatabase) -> bool {
+    user.is_unrestricted() || user.all_selectors().any(|selector| selector.check(command, words, at).is_ok())
+}
+
+/// As [`allows`]. Of several selectors that refuse it, the one that came farthest says why.
 pub fn check(
     user: &User,
     command: &'static Registered,
@@ -225,11 +231,8 @@ impl Selector {
             let check = |(at, flags): (usize, KeyFlags)| {
                 let key = words.get(at).unwrap_or(&[]);
                 let wanted = access(flags);
-                let mut known = patterns.iter();
-                match known.any(|known| known.access.covers(wanted) && known.matches(key)) {
-                    true => Ok(()),
-                    false => Err((Reason::Key, at)),
-                }
+                let is_known = patterns.iter().any(|known| known.matches(key) && known.access.covers(wanted));
+                if is_known { Ok(()) } else { Err((Reason::Key, at)) }
             };
             match command.single_key(words) {
                 Some(key) => check(key)?,

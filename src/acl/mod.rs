@@ -26,7 +26,7 @@ use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 
 pub use category::Categories;
-pub use check::{AtDatabase, Denied, Reason, check, check_patterns, may_hear};
+pub use check::{AtDatabase, Denied, Reason, allows, check, check_patterns, may_hear};
 pub use log::{Context, Log, Refused};
 pub use login::Login;
 pub use rule::{Defaults, RuleError};

@@ -28,8 +28,9 @@ impl<T> Reach<T> {
 pub struct KeyPattern {
     pub pattern: Box<[u8]>,
     pub access: Access,
-    /// Bytes of plain text that the pattern begins with.
+    /// Bytes of plain text that the pattern begins with, and the first of them.
     text: usize,
+    first: Option<u8>,
     /// It is that text and `*`, as most patterns are.
     is_beginning: bool,
 }
@@ -38,7 +39,8 @@ impl KeyPattern {
     fn new(pattern: &[u8], access: Access) -> KeyPattern {
         let (text, rest) = glob::leading_text(pattern);
         let is_beginning = !text.is_empty() && rest == b"*";
-        KeyPattern { pattern: pattern.into(), access, text: text.len(), is_beginning }
+        let first = text.first().copied();
+        KeyPattern { pattern: pattern.into(), access, text: text.len(), first, is_beginning }
     }
 
     /// What stands before the pattern in what is read again: `~*` would be the rule for all keys, behind which no pattern may
@@ -50,9 +52,11 @@ impl KeyPattern {
     /// Whether the key matches. What does not mostly differs in its first byte.
     #[inline]
     pub fn matches(&self, key: &[u8]) -> bool {
-        let text = self.pattern.get(..self.text).unwrap_or_default();
-        text.first().is_none_or(|first| key.first() == Some(first))
-            && key.starts_with(text)
+        (self.first.is_none() || self.first == key.first().copied()) && self.matches_behind(key)
+    }
+
+    fn matches_behind(&self, key: &[u8]) -> bool {
+        key.starts_with(self.pattern.get(..self.text).unwrap_or_default())
             && (self.is_beginning || glob::matches(&self.pattern, key, false))
     }
 }

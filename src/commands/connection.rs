@@ -126,23 +126,11 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         }
     };
     let config = cx.node.config.current();
-    // Each option takes effect as it is read, also when a later one is refused.
-    while let Some(option) = args.peek() {
-        let left = args.left();
-        if left > 2 && args.keyword("auth") {
-            let (user, password) = (args.next()?, args.next()?);
-            authenticate(cx, args.words().get(0).unwrap_or(&[]), user, password)?;
-        } else if left > 1 && args.keyword("setname") {
-            client::set_name(cx, args.next()?)?;
-        } else {
-            return Err(Error::about("ERR Syntax error in HELLO option '", option, "'").into());
-        }
-    }
-    if !cx.session.is_authenticated() {
-        return Err(Error::reply(
-            "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> \
-             option can be used to authenticate the client and select the RESP protocol version at the same time",
-        ).into());
+    let name = cx.session.client.labels().name;
+    if let Err(stop) = take_hello_options(cx, args) {
+        // A HELLO that is refused changes nothing; a name is set where it is checked.
+        cx.session.client.set_labels(|labels| labels.name = name);
+        return Err(stop);
     }
     if let Some(protocol) = protocol {
         cx.session.speak(protocol);
@@ -162,6 +150,31 @@ fn hello(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
         (Reply::text("modules"), Reply::Array(Vec::new())),
     ])
     .into())
+}
+
+/// Of options that are given more than once the last one counts.
+fn take_hello_options(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<()> {
+    let mut login = None;
+    while let Some(option) = args.peek() {
+        let left = args.left();
+        if left > 2 && args.keyword("auth") {
+            login = Some((args.next()?, args.next()?));
+        } else if left > 1 && args.keyword("setname") {
+            client::set_name(cx, args.next()?)?;
+        } else {
+            return Err(Error::about("ERR Syntax error in HELLO option '", option, "'").into());
+        }
+    }
+    if let Some((user, password)) = login {
+        authenticate(cx, args.words().get(0).unwrap_or(&[]), user, password)?;
+    }
+    if !cx.session.is_authenticated() {
+        return Err(Error::reply(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> \
+             option can be used to authenticate the client and select the RESP protocol version at the same time",
+        ).into());
+    }
+    Ok(())
 }
 
 fn auth(cx: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {

@@ -150,7 +150,10 @@ fn delete(_: &mut SessionCx<'_>, mut args: Args<'_>) -> Result<Answer> {
 
 fn flush(_: &mut SessionCx<'_>, args: Args<'_>) -> Result<Answer> {
     let is_mode = |word: &[u8]| word.eq_ignore_ascii_case(b"sync") || word.eq_ignore_ascii_case(b"async");
-    if args.left() > 1 || args.peek().is_some_and(|word| !is_mode(word)) {
+    if args.left() > 1 {
+        return Err(subcommand_syntax("FUNCTION", args).into());
+    }
+    if args.peek().is_some_and(|word| !is_mode(word)) {
         return Err(Error::reply("ERR FUNCTION FLUSH only supports SYNC|ASYNC option").into());
     }
     Ok(Answer::Worker(Box::new(|node| {

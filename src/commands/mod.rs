@@ -90,14 +90,19 @@ fn subcommand_syntax(container: &str, args: Args<'_>) -> Error {
     Error::about("ERR unknown subcommand or wrong number of arguments for '", word, &end)
 }
 
+/// The longest wait. Redis refuses what ends behind the last millisecond that it can count to; the time of day, which it adds, is
+/// above 2^40 ms since 2004.
+const MAX_WAIT_MS: i64 = i64::MAX - (1 << 40);
+
 /// A time to wait in seconds and fractions, as blocking commands take it; 0 is for ever.
 fn seconds_ms(word: &[u8]) -> Result<u64> {
-    /// What Redis can count to.
-    const MAX_MS: f64 = 9_223_372_036_854_775_000.0;
     let seconds = number::double::parse(word)
         .ok_or_else(|| Error::reply("ERR timeout is not a float or out of range"))?;
     let ms = (seconds * 1_000.0).ceil();
-    if !(0.0..=MAX_MS).contains(&ms) {
+    if ms > MAX_WAIT_MS as f64 {
+        return Err(too_long_a_wait().into());
+    }
+    if ms < 0.0 {
         return Err(Error::reply("ERR timeout is negative").into());
     }
     Ok(ms as u64)
@@ -107,5 +112,12 @@ fn seconds_ms(word: &[u8]) -> Result<u64> {
 fn timeout_ms(word: &[u8]) -> Result<u64> {
     let ms = number::parse_i64(word)
         .ok_or_else(|| Error::reply("ERR timeout is not an integer or out of range"))?;
+    if ms > MAX_WAIT_MS {
+        return Err(too_long_a_wait().into());
+    }
     u64::try_from(ms).map_err(|_| Error::reply("ERR timeout is negative").into())
+}
+
+fn too_long_a_wait() -> Error {
+    Error::reply("ERR timeout is out of range")
 }

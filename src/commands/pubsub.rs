@@ -53,12 +53,14 @@ pub const COMMANDS: &[Spec] = &[
         .summary("Stops listening to channels that belong to a slot, or to all of them."),
     ask("publish", Arity::Exactly(3), publish)
         .talks(Channels::Publish)
+        .flags(Flags::MAY_REPLICATE)
         .fast()
         .since("2.0.0")
         .complexity("O(N+M) where N is the number of subscribers and M the number of patterns that anybody listens to.")
         .summary("Sends a message to everybody who listens to a channel; replies with how many subscriptions it reached."),
     ask("spublish", Arity::Exactly(3), spublish)
         .talks(Channels::Publish)
+        .flags(Flags::MAY_REPLICATE)
         .channels(Keys::at(1, KeyFlags::NOT_KEY))
         .fast()
         .since("7.0.0")

@@ -74,7 +74,7 @@ fn exec(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {
         cx.session.unwatch(cx.node);
         return Err(Error::EXEC_ABORTED.into());
     }
-    Ok(Answer::Exec(multi.queue))
+    Ok(Answer::Exec(multi))
 }
 
 fn discard(cx: &mut SessionCx<'_>, _: Args<'_>) -> Result<Answer> {

@@ -28,19 +28,34 @@ const MAX_ECHO: usize = 128;
 
 /// Finds the command, or the subcommand, and checks the number of words. The number of words that name it follows.
 pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize), Error> {
+    let (command, named) = called(words)?;
+    if command.spec.arity.admits(words.len()) {
+        Ok((command, named))
+    } else {
+        Err(Error::Arity(command.full_name.clone().into()))
+    }
+}
+
+/// The command that is called, also with a wrong number of words: what [`find`] refuses is counted as its.
+#[cold]
+pub fn rejected(words: Words<'_>) -> Option<&'static Registered> {
+    called(words).ok().map(|(command, _)| command)
+}
+
+/// What the first words name.
+#[inline]
+fn called(words: Words<'_>) -> Result<(&'static Registered, usize), Error> {
     let name = words.get(0).unwrap_or(&[]);
     let command = registry().called(name).ok_or_else(|| unknown_command(words))?;
     if command.spec.subcommands.is_empty() {
-        return checked(command, words, 1);
+        return Ok((command, 1));
     }
-    match words.get(1) {
-        None if matches!(command.spec.run, Run::Container) => Err(wrong_arity(command)),
-        None => checked(command, words, 1),
-        Some(word) => match command.subcommand(word) {
-            Some(sub) => checked(sub, words, 2),
-            None if matches!(command.spec.run, Run::Container) => Err(unknown_subcommand(name, word)),
-            None => checked(command, words, 1),
-        },
+    // A container has at least two words: without the second one it is called with too few.
+    let Some(word) = words.get(1) else { return Ok((command, 1)) };
+    match command.subcommand(word) {
+        Some(sub) => Ok((sub, 2)),
+        None if matches!(command.spec.run, Run::Container) => Err(unknown_subcommand(name, word)),
+        None => Ok((command, 1)),
     }
 }
 
@@ -49,18 +64,6 @@ pub fn find(words: Words<'_>) -> Result<(&'static Registered, usize), Error> {
 pub fn is_http(words: Words<'_>) -> bool {
     let name = words.get(0).unwrap_or(&[]);
     name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
-}
-
-fn checked(
-    command: &'static Registered,
-    words: Words<'_>,
-    named: usize,
-) -> Result<(&'static Registered, usize), Error> {
-    if command.spec.arity.admits(words.len()) { Ok((command, named)) } else { Err(wrong_arity(command)) }
-}
-
-fn wrong_arity(command: &Registered) -> Error {
-    Error::Arity(command.full_name.clone().into())
 }
 
 /// Why a call may not run.
@@ -88,10 +91,29 @@ pub fn admit(call: &Call<'_>, login: &mut Login, node: &Node, config: &Config) -
     Ok(admit_slots(call.command, config, call.words)?)
 }
 
-/// Whether [`admit`] has nothing to say against any call of this caller.
+/// How many of these calls, from the first on, [`admit`] lets pass. Most callers may make any call, and are not asked about
+/// each; what does not change between the calls of a pipeline is asked once.
 #[inline]
-pub fn admits_all(login: &Login, node: &Node, config: &Config) -> bool {
-    login.is_free(&node.acl) && !judges_slots(config)
+pub fn admits<'c>(
+    mut calls: impl Iterator<Item = Call<'c>>,
+    login: &mut Login,
+    node: &Node,
+    config: &Config,
+) -> usize {
+    let is_free = login.is_free(&node.acl);
+    if is_free && !judges_slots(config) {
+        return usize::MAX;
+    }
+    let is_known = is_free || login.follow(&node.acl) && login.is_authenticated();
+    if !is_known {
+        return 0;
+    }
+    let user = login.user();
+    let is_refused = |call: Call<'_>| {
+        !acl::allows(user, call.command, call.words, at_database(&call, node))
+            || admit_slots(call.command, config, call.words).is_err()
+    };
+    calls.position(is_refused).unwrap_or(usize::MAX)
 }
 
 /// What the user says to it.

@@ -50,6 +50,8 @@ pub enum Mode {
 /// Whether a thread may wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
+    /// Whoever has other locks and may wait for this one without them.
+    None,
     /// An I/O thread: gives up soon, the command then goes to a worker.
     Short,
     /// A worker, for a client: gives up if who has the lock has it for long ([`Locks::mark`]).
@@ -235,7 +237,9 @@ impl Locks {
     pub fn many(&self, wanted: &LockSet, patience: Patience) -> Option<Held<'_>> {
         let mut waited = false;
         for _ in 0..ROUNDS {
-            match self.at_once(wanted) {
+            // Who may wait does so with nothing held, not for a moment either: with many who want several each, the moments add up.
+            let at_once = if patience == Patience::Short { Patience::Short } else { Patience::None };
+            match self.at_once(wanted, at_once) {
                 Ok(mut held) => {
                     held.waited |= waited;
                     return Some(held);
@@ -251,10 +255,10 @@ impl Locks {
     }
 
     /// As [`Locks::many`], without waiting for long: then nothing is held, and it says for which stripe.
-    fn at_once(&self, wanted: &LockSet) -> Result<Held<'_>, u16> {
+    fn at_once(&self, wanted: &LockSet, patience: Patience) -> Result<Held<'_>, u16> {
         let mut held =
             Held { others: Vec::with_capacity(wanted.both().len().saturating_sub(1)), ..Held::default() };
-        let mut add = |stripe: &u16| self.add(&mut held, *stripe, wanted.mode(*stripe), Patience::Short);
+        let mut add = |stripe: &u16| self.add(&mut held, *stripe, wanted.mode(*stripe), patience);
         match wanted.both().iter().find(|stripe| !add(stripe)) {
             None => Ok(held),
             Some(stripe) => Err(stripe),
@@ -367,6 +371,7 @@ fn wait_for<'a>(
         }
     }
     match patience {
+        Patience::None => None,
         Patience::Short if is_busy() => None,
         Patience::Short => attempt(Some(PATIENCE)),
         Patience::UntilBusy => {
@@ -430,7 +435,7 @@ mod tests {
         let locks = Locks::default();
         let everything = LockSet::of(StripeSet::ALL, Mode::Exclusive);
         let long = locks.one(200, Mode::Exclusive, Patience::Short);
-        assert_eq!(locks.at_once(&everything).err(), Some(200));
+        assert_eq!(locks.at_once(&everything, Patience::None).err(), Some(200));
         assert!(locks.one(3, Mode::Exclusive, Patience::Short).is_some(), "what it got first is free again");
         std::thread::scope(|scope| {
             let all = scope.spawn(|| locks.many(&everything, Patience::Unlimited).map(|held| held.waited()));

@@ -20,7 +20,7 @@ use crate::node::Node;
 const COMMANDS: usize = 32;
 
 /// Different keys that are written by one unit: it holds their locks alone until the last of them is written.
-const MAX_WRITTEN_KEYS: usize = 4;
+pub const MAX_WRITTEN_KEYS: usize = 4;
 
 /// A whole command of a pipeline.
 #[derive(Clone, Copy)]

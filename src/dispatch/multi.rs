@@ -6,6 +6,7 @@ use tarn_resp::OwnedArgs;
 use super::registry::Registered;
 use super::spec::Run;
 use super::unit::{Call, Calls, Step};
+use crate::client_memory::Reserved;
 use crate::error::Error;
 use crate::keyspace::Located;
 
@@ -41,6 +42,8 @@ pub struct Multi {
     pub queue: Vec<Queued>,
     /// Of all words.
     pub bytes: usize,
+    /// For them, where they are many.
+    pub reserved: Reserved,
     /// Something was refused meanwhile: EXEC will refuse all of it.
     pub aborted: bool,
 }
@@ -62,11 +65,14 @@ pub struct Exec {
     pub wrote: bool,
     /// It has been, up to here.
     pub position: Option<Position>,
+    /// For the words of its calls.
+    pub reserved: Reserved,
 }
 
 impl Multi {
+    /// Whether CLIENT PAUSE WRITE holds it.
     pub fn writes(&self) -> bool {
-        self.queue.iter().any(|queued| queued.command.spec.is_write())
+        self.queue.iter().any(|queued| queued.command.spec.counts_as_write())
     }
 }
 
@@ -88,9 +94,10 @@ impl Queued {
 }
 
 impl Exec {
-    pub fn new(queue: Vec<Queued>) -> Exec {
+    pub fn new(multi: Multi) -> Exec {
         Exec {
-            queue,
+            queue: multi.queue,
+            reserved: multi.reserved,
             replies: Vec::new(),
             steps: Vec::new(),
             next: 0,

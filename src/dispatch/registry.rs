@@ -24,6 +24,8 @@ pub struct Registered {
     pub categories: Categories,
     /// It is about keys, and so about the database of the connection.
     pub is_for_database: bool,
+    /// Where its key is, if it has one at a fixed place.
+    single: Option<(usize, &'static KeySpec)>,
     /// Subcommands, in the order of the table.
     pub subcommands: Vec<Registered>,
 }
@@ -224,17 +226,21 @@ impl Registered {
     /// As [`Registered::keys`], for a command with one key at a fixed place.
     #[inline]
     pub fn single_key(&self, words: tarn_resp::Args<'_>) -> Option<(usize, KeyFlags)> {
-        let at = self.spec.keys.single().filter(|at| *at < words.len())?;
-        let spec = self.spec.keys.specs().next().filter(|spec| !spec.flags.has(KeyFlags::NOT_KEY))?;
+        let (at, spec) = self.single.filter(|(at, _)| *at < words.len())?;
         Some((at, self.key_flags(spec, words)))
     }
 
     /// For a few commands it depends on their options.
+    #[inline]
     pub fn key_flags(&self, spec: &KeySpec, words: tarn_resp::Args<'_>) -> KeyFlags {
         if !spec.flags.has(KeyFlags::VARIABLE_FLAGS) {
             // That is said of where keys are looked for, not of a key that was found.
             return spec.flags.without(KeyFlags::INCOMPLETE);
         }
+        self.variable_flags(words)
+    }
+
+    fn variable_flags(&self, words: tarn_resp::Args<'_>) -> KeyFlags {
         let has = |first: usize, options: &[&str]| {
             let mut rest = words.iter().skip(first);
             rest.any(|word| options.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes())))
@@ -259,7 +265,9 @@ fn register(spec: &'static Spec, parent: &str, total: &mut usize) -> Registered 
     let subcommands = spec.subcommands.iter().map(|sub| register(sub, spec.name, total)).collect();
     let (batch, categories) = (spec.batch(), Categories::of(spec));
     let is_for_database = is_for_database(spec);
-    Registered { id, spec, full_name, batch, categories, is_for_database, subcommands }
+    let key = spec.keys.specs().next().filter(|key| !key.flags.has(KeyFlags::NOT_KEY));
+    let single = spec.keys.single().zip(key);
+    Registered { id, spec, full_name, batch, categories, is_for_database, single, subcommands }
 }
 
 fn is_for_database(spec: &Spec) -> bool {

@@ -39,6 +39,10 @@ use crate::scripting::{self, Code, Host, Level, Stopped};
 const IO_THREAD_TIME: Duration = Duration::from_micros(500);
 /// Calls between two looks at the time.
 const CALLS_PER_LOOK: u32 = 16;
+/// From then on another worker stands in for the one that a script runs on.
+const LONG_TIME: Duration = Duration::from_millis(100);
+/// How long a script may have run while the server stops: who waits for it would not stop at all otherwise.
+const STOPPING_TIME: Duration = Duration::from_secs(1);
 /// Rows that a script may put and delete: all of them are in memory until the commit.
 pub const MAX_SCRIPT_CHANGES: usize = 1_000_000;
 
@@ -160,6 +164,7 @@ pub(super) fn run(cx: &mut WriteCx<'_>, call: &Call<'_>, scene: &mut Scene<'_, '
         db,
         begun,
         listed,
+        is_long: false,
         busy: false,
         killed: false,
         calls: 0,
@@ -216,6 +221,8 @@ struct ScriptHost<'r, 'c, 't, 'n> {
     db: u16,
     begun: Instant,
     listed: Option<Listed<'n>>,
+    /// Another worker stands in for the one that it runs on.
+    is_long: bool,
     /// Others were told that they wait in vain.
     busy: bool,
     killed: bool,
@@ -256,9 +263,14 @@ impl Host for ScriptHost<'_, '_, '_, '_> {
         let Some(listed) = &self.listed else {
             return time <= IO_THREAD_TIME || self.end_with(Stop::Move(Why::Heavy));
         };
-        if listed.run.is_killed() {
+        let is_late = time > STOPPING_TIME && self.scene.node.stopping().is_some();
+        if is_late || listed.run.is_killed() {
             self.killed = true;
             return false;
+        }
+        if !self.is_long && time > LONG_TIME {
+            self.is_long = true;
+            self.scene.node.post().iter().for_each(|post| post.worker_taken());
         }
         let threshold = Duration::from_millis(self.config.busy_reply_threshold_millis);
         if !self.busy && !threshold.is_zero() && time > threshold {
@@ -303,6 +315,9 @@ impl ScriptHost<'_, '_, '_, '_> {
     }
 
     fn end(self) {
+        if self.is_long {
+            self.scene.node.post().iter().for_each(|post| post.worker_back());
+        }
         if self.busy {
             self.scene.node.locks.mark(self.scene.held, Some(Busy::Working));
         }
@@ -376,7 +391,7 @@ impl ScriptHost<'_, '_, '_, '_> {
         if let Some(user) = &self.user {
             self.permit(call, user)?;
         }
-        if self.read_only && command.spec.is_write() {
+        if self.read_only && command.spec.counts_as_write() {
             return Err(Error::reply("ERR Write commands are not allowed from read-only scripts.").into());
         }
         let allows_slots =

@@ -10,7 +10,7 @@ use super::caller::Caller;
 use super::executor::Executor;
 use super::fieldsets::Fieldsets;
 use super::locks::StripeSet;
-use super::multi::{Multi, Queued};
+use super::multi::Multi;
 pub use super::waiters::Ending;
 use super::watches::Watch;
 use crate::acl::{self, Acl, Login};
@@ -224,7 +224,7 @@ pub enum Answer {
     /// The rest of the command works on keys ([`super::spec::Spec::read_only`]).
     OnKeys,
     /// Everything that was queued is to run now.
-    Exec(Vec<Queued>),
+    Exec(Box<Multi>),
 }
 
 impl From<Reply> for Answer {

@@ -60,7 +60,7 @@ macro_rules! bits {
 
         impl $name {
             bits!(@consts $repr, 0, $($const,)+);
-            /// Every bit with its word, in the order of replies.
+            /// Every bit with its word, in the order of replies. A bit without one is not shown.
             pub const WORDS: &[($name, &str)] = &[$(($name::$const, $word)),+];
 
             pub const fn or(self, other: $name) -> $name {
@@ -76,7 +76,8 @@ macro_rules! bits {
             }
 
             pub fn words(self) -> impl Iterator<Item = &'static str> {
-                Self::WORDS.iter().filter(move |(bit, _)| self.has(*bit)).map(|(_, word)| *word)
+                let is_shown = move |(bit, word): &&($name, &str)| self.has(*bit) && !word.is_empty();
+                Self::WORDS.iter().filter(is_shown).map(|(_, word)| *word)
             }
         }
     };
@@ -104,7 +105,8 @@ bits! {
         ASKING = "asking",
         FAST = "fast",
         NO_AUTH = "no_auth",
-        MAY_REPLICATE = "may_replicate",
+        // No write, but others are told of it. COMMAND INFO of Redis does not show it.
+        MAY_REPLICATE = "",
         NO_MANDATORY_KEYS = "no_mandatory_keys",
         NO_ASYNC_LOADING = "no_async_loading",
         NO_MULTI = "no_multi",
@@ -741,6 +743,11 @@ impl Spec {
             Run::Read(_) if is_little && !self.flags.has(Flags::BLOCKING) => Batch::Reads,
             _ => Batch::None,
         }
+    }
+
+    /// For CLIENT PAUSE WRITE and for scripts that only read, what others are told of is a write too.
+    pub fn counts_as_write(&self) -> bool {
+        self.is_write() || self.flags.has(Flags::MAY_REPLICATE)
     }
 
     pub fn is_write(&self) -> bool {

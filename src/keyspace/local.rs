@@ -37,11 +37,15 @@ pub fn abandon(engine: &AnyEngine, space: Space, group: &[u8]) -> Result<bool> {
     engine.local().map_or(Ok(false), |local| local.abandon(space, group))
 }
 
-/// Removes a range that nobody writes to.
-pub fn delete_range(engine: &AnyEngine, space: Space, range: Range<'_>) -> Result<()> {
-    if let Some(local) = engine.local() {
-        return local.delete_range(space, range);
+/// Removes ranges that nobody writes to.
+pub fn delete_ranges(engine: &AnyEngine, ranges: &[(Space, Range<'_>)]) -> Result<()> {
+    match engine.local() {
+        Some(local) => local.delete_ranges(ranges),
+        None => ranges.iter().try_for_each(|(space, range)| delete_rows(engine, *space, *range)),
     }
+}
+
+fn delete_rows(engine: &AnyEngine, space: Space, range: Range<'_>) -> Result<()> {
     let mut start = range.start.to_vec();
     loop {
         let mut txn = engine.begin_write(Wait::Allowed);
@@ -118,7 +122,7 @@ mod tests {
             txn.put(DATA, b"\xff", &[b"kept"]);
             txn.put(META, b"\0", &[b"kept"]);
             txn.commit().unwrap();
-            delete_range(&engine, DATA, Range { start: b"", end: b"\xff" }).unwrap();
+            delete_ranges(&engine, &[(DATA, Range { start: b"", end: b"\xff" })]).unwrap();
             assert_eq!((rows(&engine, DATA), rows(&engine, META)), (vec![vec![255]], vec![vec![0]]));
         }
     }

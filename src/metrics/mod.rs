@@ -85,6 +85,10 @@ pub struct ThreadCounters {
     /// Runs that began again because another transaction won.
     pub conflicts: Counter,
     pub error_replies: Counter,
+    /// Clients closed because their query was too long.
+    pub closed_for_query: Counter,
+    /// And because too many replies waited for them.
+    pub closed_for_output: Counter,
     /// What the buffers of its clients hold now.
     pub client_bytes: AtomicU64,
 }
@@ -230,6 +234,8 @@ impl Metrics {
                 &t.writes,
                 &t.conflicts,
                 &t.error_replies,
+                &t.closed_for_query,
+                &t.closed_for_output,
             ] {
                 counter.reset();
             }

@@ -12,7 +12,7 @@ use super::random::Random;
 use super::reply::{NAMES, push};
 use super::sha1;
 use super::shebang::Flags;
-use super::stack::Stack;
+use super::stack::{Stack, Type};
 use super::vm::message;
 use crate::error::shown;
 
@@ -29,6 +29,7 @@ pub fn host_functions(lua: &Lua) -> mlua::Result<Table> {
     host.raw_set("pcall", c_function(lua, protected_call)?)?;
     host.raw_set("catch", c_function(lua, catch)?)?;
     host.raw_set("catch_with", c_function(lua, catch_with)?)?;
+    host.raw_set("unpack", c_function(lua, unpack)?)?;
     let wrap = |lua: &Lua, function: Function| {
         // SAFETY: the function is on the stack, and becomes the only upvalue.
         unsafe { lua.exec_raw::<Function>(function, |state| ffi::lua_pushcclosure(state, forward, 1)) }
@@ -204,6 +205,27 @@ unsafe extern "C-unwind" fn catch_with(state: *mut lua_State) -> c_int {
     stack.push_boolean(ok);
     stack.replace(1);
     stack.top()
+}
+
+/// `unpack(t, first, last)` of Lua. Lua's own subtracts bounds whose difference may overflow (CVE-2025-46817).
+unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us. An error passes through: nothing here would have to be dropped.
+    let stack = unsafe { Stack::new(state) };
+    if stack.type_of(1) != Type::Table {
+        stack.raise_type(1, c"table");
+    }
+    // As an `int` of C each, like in Redis.
+    let first = stack.optional_integer(2, 1) as i32;
+    let last = stack.optional_integer(3, stack.length(1)) as i32;
+    if first > last {
+        return 0;
+    }
+    let count = c_int::try_from(i64::from(last) - i64::from(first) + 1).unwrap_or(c_int::MAX);
+    if !stack.has_room(count) {
+        stack.raise(format_args!("too many results to unpack"));
+    }
+    (first..=last).for_each(|place| stack.push_element(1, place));
+    count
 }
 
 /// Calls the function that it was made with.

@@ -1,6 +1,7 @@
 //! Libraries of functions: FUNCTION LOAD brings them, FCALL calls them. They are kept on record; each machine loads a library
 //! when it first calls a function of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,6 +56,7 @@ pub struct Functions {
 #[derive(Debug, Default, Clone)]
 pub struct Known {
     libraries: BTreeMap<String, Arc<Library>>,
+    /// By [`folded`] name.
     by_name: BTreeMap<Box<[u8]>, Found>,
 }
 
@@ -79,8 +81,7 @@ pub enum Restore {
 impl Library {
     /// Runs the code, which registers its functions.
     pub fn load(code: &[u8]) -> Result<Library, Error> {
-        let name = name_of(code)?;
-        let body = shebang::first_line(code).map_or(&[][..], |(_, body)| body);
+        let (name, body) = name_of(code)?;
         let mut functions = vm::load_library(body)?;
         if functions.is_empty() {
             return Err(Error::reply("ERR No functions registered"));
@@ -90,14 +91,26 @@ impl Library {
     }
 }
 
-/// The name that the first line gives.
-fn name_of(code: &[u8]) -> Result<String, Error> {
+/// Names of functions are the same in upper and in lower case. Those of libraries are not.
+fn folded(name: &[u8]) -> Cow<'_, [u8]> {
+    if name.iter().any(u8::is_ascii_uppercase) {
+        return Cow::Owned(name.to_ascii_lowercase());
+    }
+    Cow::Borrowed(name)
+}
+
+fn exists(name: &[u8]) -> Error {
+    Error::reply(format!("ERR Function {} already exists", shown(name)))
+}
+
+/// The name that the first line gives, and what follows that line.
+fn name_of(code: &[u8]) -> Result<(String, &[u8]), Error> {
     let refuse = |words: &str| Err(Error::reply(format!("ERR {words}")));
     if !code.starts_with(b"#!") {
         return refuse("Missing library metadata");
     }
-    let Some((line, _)) = shebang::first_line(code) else { return refuse("Invalid library metadata") };
-    let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let Ok((line, body)) = shebang::first_line(code) else { return refuse("Invalid library metadata") };
+    let mut words = line.view().iter();
     let engine = words.next().and_then(|word| word.strip_prefix(b"#!")).unwrap_or_default();
     let mut name = None;
     for word in words {
@@ -119,12 +132,16 @@ fn name_of(code: &[u8]) -> Result<String, Error> {
     if !engine.eq_ignore_ascii_case(b"lua") {
         return refuse(&format!("Engine '{}' not found", shown(engine)));
     }
-    Ok(shown(name))
+    Ok((shown(name), body))
 }
 
 impl Functions {
     pub fn find(&self, name: &[u8]) -> Option<Found> {
-        self.known.read().by_name.get(name).cloned()
+        let mut found = self.known.read().by_name.get(&*folded(name)).cloned()?;
+        // A library may have names that differ in their case only; then the one that is asked for.
+        let exact = found.library.functions.binary_search_by(|function| (*function.name).cmp(name));
+        found.place = exact.unwrap_or(found.place);
+        Some(found)
     }
 
     pub fn libraries(&self) -> Vec<Arc<Library>> {
@@ -134,7 +151,8 @@ impl Functions {
     /// How many libraries there are, and how many functions.
     pub fn totals(&self) -> (usize, usize) {
         let known = self.known.read();
-        (known.libraries.len(), known.by_name.len())
+        let functions = known.libraries.values().map(|library| library.functions.len()).sum();
+        (known.libraries.len(), functions)
     }
 
     pub fn bytes(&self) -> usize {
@@ -157,11 +175,9 @@ impl Functions {
             known.remove(&library.name);
             for (place, function) in library.functions.iter().enumerate() {
                 let found = Found { library: Arc::clone(library), place };
-                if known.by_name.insert(function.name.clone(), found).is_some() {
-                    return Err(Error::reply(format!(
-                        "ERR Function {} already exists",
-                        shown(&function.name)
-                    )));
+                let taken = known.by_name.insert(folded(&function.name).into(), found);
+                if taken.is_some_and(|taken| !Arc::ptr_eq(&taken.library, library)) {
+                    return Err(exists(&function.name));
                 }
             }
             known.libraries.insert(library.name.clone(), Arc::clone(library));
@@ -182,11 +198,11 @@ impl Functions {
                 return Err(Error::reply(format!("ERR Library {name} already exists")));
             }
         }
-        for (name, function) in alone.by_name {
+        for (name, found) in alone.by_name {
             if known.by_name.contains_key(&name) {
-                return Err(Error::reply(format!("ERR Function {} already exists", shown(&name))));
+                return Err(exists(found.function().map_or(&name, |function| &function.name)));
             }
-            known.by_name.insert(name, function);
+            known.by_name.insert(name, found);
         }
         known.libraries.extend(alone.libraries);
         Ok(known)
@@ -228,7 +244,7 @@ impl Known {
     fn remove(&mut self, name: &str) -> bool {
         let Some(library) = self.libraries.remove(name) else { return false };
         for function in &library.functions {
-            self.by_name.remove(&function.name);
+            self.by_name.remove(&*folded(&function.name));
         }
         true
     }
@@ -276,6 +292,28 @@ mod tests {
     }
 
     #[test]
+    fn names_of_functions_have_no_case() {
+        let functions = Functions::default();
+        let add = |library| {
+            let words = |error: Error| error.to_string();
+            let with = functions.with_added(&[library], IfTaken::Refuse, false);
+            with.map(|known| functions.set(known, 0)).map_err(words)
+        };
+        let name = |asked: &[u8]| functions.find(asked).map(|found| found.function().unwrap().name.clone());
+        assert_eq!(add(library("a", &["Get"])), Ok(()));
+        assert_eq!(add(library("b", &["GET"])), Err("ERR Function GET already exists".to_owned()));
+        assert_eq!((name(b"gEt"), name(b"ge")), (Some((*b"Get").into()), None));
+        // In one library both are there, and each is found.
+        assert_eq!(add(library("A", &["f", "F"])), Ok(()));
+        assert_eq!((name(b"f"), name(b"F")), (Some((*b"f").into()), Some((*b"F").into())));
+        assert_eq!(functions.totals(), (2, 3));
+        let taken = functions.joined(&[library("c", &["geT"])], Restore::Append).unwrap_err().to_string();
+        assert_eq!(taken, "ERR Function geT already exists");
+        functions.set(functions.without("A").unwrap(), 0);
+        assert_eq!((functions.totals(), name(b"F")), ((1, 1), None));
+    }
+
+    #[test]
     fn libraries_of_another_server_join() {
         let functions = Functions::default();
         let join = |libraries: &[Arc<Library>], restore| {
@@ -304,6 +342,7 @@ mod tests {
             ("return 1", "ERR Missing library metadata"),
             ("#!lua\nx", "ERR Library name was not given"),
             ("#!lua name=a b=c\nx", "ERR Invalid metadata value given: b=c"),
+            ("#!lua name=\"a\nx", "ERR Invalid library metadata"),
             ("#!py name=ab\nx", "ERR Engine 'py' not found"),
             ("#!lua name=a name=b\nx", "ERR Invalid metadata value, name argument was given multiple times"),
             ("#!lua name=ab\nx x", "ERR Error compiling function: user_function:2: '=' expected near 'x'"),

@@ -4,9 +4,9 @@ local host = ...
 
 local error, pcall, xpcall, next, rawget, rawset = error, host.catch, host.catch_with, next, rawget, rawset
 local setmetatable, getmetatable, collectgarbage = setmetatable, getmetatable, collectgarbage
-local type, tostring, tonumber, select, unpack = type, tostring, tonumber, select, unpack
+local type, tostring, tonumber, select = type, tostring, tonumber, select
 local floor, insert, foreach, foreachi = math.floor, table.insert, table.foreach, table.foreachi
-local resume, gsub = coroutine.resume, string.gsub
+local resume, gsub, match = coroutine.resume, string.gsub, string.match
 
 -- Read-only tables. Lua 5.1 has none, so scripts hold an empty table in front of the real one.
 local READONLY = 'Attempt to modify a readonly table'
@@ -60,7 +60,7 @@ end
 local globals = {
     _VERSION = _VERSION,
     assert = assert, error = error, gcinfo = gcinfo, ipairs = ipairs, rawequal = rawequal, select = select,
-    tonumber = tonumber, tostring = tostring, type = type,
+    tonumber = tonumber, tostring = tostring, type = type, unpack = host.unpack,
 }
 
 function globals.pcall(...)
@@ -96,23 +96,12 @@ function globals.setmetatable(t, meta)
     return setmetatable(t, meta)
 end
 
--- Lua's own looks at bounds after they may have overflowed (CVE-2025-46817).
-local MAX_RESULTS = 8000
+-- The metatables that scripts see of read-only tables; of most of them none, as in Redis. The real ones would let them out.
+local shown_meta, string_meta = {}, nil
 
-function globals.unpack(t, first, last)
-    if type(t) == 'table' then
-        local count = (tonumber(last) or #t) - (tonumber(first) or 1) + 1
-        if not (count < MAX_RESULTS) then
-            error('too many results to unpack', 3)
-        end
-    end
-    return unpack(t, first, last)
-end
-
-local string_meta
 function globals.getmetatable(value)
     if behind[value] then
-        return nil
+        return shown_meta[value]
     end
     if type(value) == 'string' then
         return string_meta
@@ -331,7 +320,7 @@ end
 -- last place, and with it the line that an error is about.
 for of, names in next, {
     [globals] = { 'pcall', 'xpcall', 'next', 'pairs', 'rawget', 'rawset', 'setmetatable', 'getmetatable', 'collectgarbage',
-        'loadstring', 'load', 'unpack' },
+        'loadstring', 'load' },
     [libraries.table] = { 'insert', 'foreach', 'foreachi' },
     [libraries.coroutine] = { 'resume' },
     [libraries.math] = { 'random', 'randomseed' },
@@ -360,9 +349,19 @@ end
 
 string_meta = readonly({ __index = readonly(libraries.string) })
 
-local function missing(_, name)
-    error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
-end
+-- Scripts can have this one, too: it is in the metatable that they see of the global variables.
+local missing = host.wrap(function(...)
+    if select('#', ...) ~= 2 then
+        error('Wrong number of arguments to luaProtectedTableError', 3)
+    end
+    local _, name = ...
+    if type(name) ~= 'string' and type(name) ~= 'number' then
+        error('Second argument to luaProtectedTableError must be a string or number', 3)
+    end
+    -- Redis shows a name up to its first zero byte.
+    error("Script attempted to access nonexistent global variable '" .. match(name, '^%Z*') .. "'", 3)
+end)
+local globals_meta = readonly({ __index = missing })
 
 local function environment(own)
     for name, value in next, libraries do
@@ -378,6 +377,7 @@ end
 local shown = readonly(api)
 local of_scripts = environment({ redis = shown, server = shown, __redis__err__handler = handler })
 of_scripts._G = readonly(of_scripts)
+shown_meta[of_scripts._G] = globals_meta
 
 -- Functions. While a library is loaded it sees little more than how to register them.
 local of_calls = library(api)
@@ -385,6 +385,7 @@ of_calls.breakpoint, of_calls.debug, of_calls.replicate_commands = nil, nil, nil
 shown = readonly(of_calls)
 local of_functions = environment({ redis = shown, server = shown })
 
+-- By name; nil unless a library is being loaded.
 local registered
 local NAMES = 'Library names can only contain letters, numbers, or underscores(_) and must be at least one character long'
 
@@ -447,6 +448,10 @@ end
 
 local function register_function(...)
     local count, first, second = select('#', ...), ...
+    -- A library may have kept this function for its own functions to call.
+    if not registered then
+        fail('redis.register_function can only be called on FUNCTION LOAD command')
+    end
     if count < 1 or count > 2 then
         fail('wrong number of arguments to redis.register_function')
     end
@@ -478,13 +483,15 @@ local meta = { __index = of_functions, __newindex = refuse }
 local functions = setmetatable({}, meta)
 behind[functions] = of_functions
 of_functions._G = functions
+shown_meta[functions] = globals_meta
 
 local function load_library(f)
     registered, meta.__index = {}, while_loading
     local ok, err = xpcall(f, handler)
-    meta.__index = of_functions
+    local made = registered
+    registered, meta.__index = nil, of_functions
     if ok then
-        return registered
+        return made
     end
     return nil, type(err) == 'table' and tostring(err.err) or tostring(err)
 end

@@ -1,5 +1,7 @@
 //! The first line of a script, `#!lua flags=no-writes`, and of a library of functions, `#!lua name=mylib`.
 
+use tarn_resp::{Limits, OwnedArgs, Parsed, Parser};
+
 use crate::error::{Error, shown};
 
 /// What a script says of itself.
@@ -47,8 +49,13 @@ pub fn split(script: &[u8]) -> Result<(Flags, &[u8]), Error> {
     if !script.starts_with(b"#!") {
         return Ok((Flags::OLD, script));
     }
-    let (line, code) = first_line(script).ok_or_else(|| Error::reply("ERR Invalid script shebang"))?;
-    let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let (line, code) = first_line(script).map_err(|unfit| {
+        Error::reply(match unfit {
+            Unfit::NoEnd => "ERR Invalid script shebang",
+            Unfit::Quotes => "ERR Invalid engine in script shebang",
+        })
+    })?;
+    let mut words = line.view().iter();
     let engine = words.next().unwrap_or_default();
     if engine != b"#!lua" {
         return Err(Error::reply(format!("ERR Unexpected engine in script shebang: {}", shown(engine))));
@@ -69,10 +76,28 @@ pub fn split(script: &[u8]) -> Result<(Flags, &[u8]), Error> {
     Ok((flags, code))
 }
 
-/// The first line and the rest, which begins with the line's end; None where there is one line only.
-pub fn first_line(script: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = script.iter().position(|byte| *byte == b'\n')?;
-    script.split_at_checked(end)
+/// Why a first line cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// There is one line only, or a zero byte in the first one.
+    NoEnd,
+    /// A quote is not closed, or not at the end of its word.
+    Quotes,
+}
+
+/// The words of the first line, which are quoted as in an inline command, and the rest, which begins with the line's end.
+pub fn first_line(script: &[u8]) -> Result<(OwnedArgs, &[u8]), Unfit> {
+    // The script itself has a limit.
+    let limits = Limits { max_inline: usize::MAX, ..Limits::default() };
+    let mut parser = Parser::new();
+    match parser.parse(script, &limits) {
+        Ok(Parsed::Command { consumed }) => {
+            let rest = script.get(consumed.saturating_sub(1)..).unwrap_or_default();
+            Ok((parser.args(script).to_owned_args(), rest))
+        }
+        Ok(_) => Err(Unfit::NoEnd),
+        Err(_) => Err(Unfit::Quotes),
+    }
 }
 
 #[cfg(test)]
@@ -86,12 +111,18 @@ mod tests {
         let (flags, code) = split(b"#!lua flags=no-writes,allow-oom\nreturn 1").unwrap();
         assert_eq!(code, b"\nreturn 1");
         assert_eq!(flags.words().collect::<Vec<_>>(), ["no-writes", "allow-oom"]);
+        let (flags, code) = split(b"#!\"lua\"\tflags=\"no-writes\" 'flags=allow-oom'\r\n1").unwrap();
+        assert_eq!((flags, code), (Flags::NO_WRITES.with(Flags::ALLOW_OOM), &b"\n1"[..]));
         for (script, words) in [
             (&b"#!lua flags=bad\n1"[..], "ERR Unexpected flag in script shebang: bad"),
             (b"#!python\n1", "ERR Unexpected engine in script shebang: #!python"),
             (b"#!lua", "ERR Invalid script shebang"),
             (b"#!lua flags=no-writes,\n1", "ERR Unexpected flag in script shebang: "),
             (b"#!lua name=x\n1", "ERR Unknown lua shebang option: name=x"),
+            (b"#!lua \"x y\"\n1", "ERR Unknown lua shebang option: x y"),
+            (b"#!lua flags=\"no-writes\n1", "ERR Invalid engine in script shebang"),
+            (b"#!lua 'flags=no-writes'x\n1", "ERR Invalid engine in script shebang"),
+            (b"#!lua\0\n1", "ERR Invalid script shebang"),
         ] {
             assert_eq!(split(script).unwrap_err().to_string(), words);
         }

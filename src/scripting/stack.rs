@@ -111,6 +111,12 @@ impl<'a> Stack<'a> {
         unsafe { ffi::lua_toboolean(self.state, index) != 0 }
     }
 
+    /// The length of a table, whatever its metatable says.
+    pub fn length(&self, index: c_int) -> i64 {
+        // SAFETY: takes any value.
+        unsafe { ffi::lua_objlen(self.state, index) as i64 }
+    }
+
     /// Whether it is the null of JSON, a light userdata that points nowhere.
     pub fn is_null(&self, index: c_int) -> bool {
         self.type_of(index) == Type::LightUserdata && self.memory(index).is_null()

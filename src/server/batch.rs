@@ -8,7 +8,7 @@ use crate::dispatch::executor::On;
 use crate::dispatch::gate;
 use crate::dispatch::session::ReplyMode;
 use crate::dispatch::stats::{self, Ended};
-use crate::dispatch::unit::{Atomic, Call, Calls, Outcome, Unit, Waits};
+use crate::dispatch::unit::{Atomic, Calls, Outcome, Unit, Waits};
 use crate::dispatch::watches::Watching;
 use crate::node::Node;
 
@@ -27,13 +27,7 @@ impl IoThread {
             return None;
         }
         let (node, config, login) = (&*self.node, &*self.config, &mut connection.session.login);
-        // Most callers may make any call, and are not asked about each.
-        let admitted = if gate::admits_all(login, node, config) {
-            usize::MAX
-        } else {
-            let is_admitted = |call: &Call<'_>| gate::admit(call, login, node, config).is_ok();
-            calls.clone().take_while(is_admitted).count()
-        };
+        let admitted = gate::admits(calls.clone(), login, node, config);
         let (calls, watching) = (calls.take(admitted), Watching::No);
         let unit = Unit { caller, calls, atomic, watching, waits: Waits::No, now_ms, limits: &self.limits };
         let mut begin = connection.output.len();

@@ -9,14 +9,19 @@ use super::pipeline::{Flow, apply_reply_mode};
 use crate::clients::flag;
 use crate::dispatch::executor::{On, Served};
 use crate::dispatch::multi::Queued;
+use crate::dispatch::registry::Registered;
 use crate::dispatch::unit::{Atomic, Outcome, Unit, Waits, Why};
 use crate::dispatch::waiters::{Ending, Waiter};
 use crate::dispatch::watches::Watching;
 use crate::error::Park;
+use crate::metrics::ThreadCounters;
+use crate::node::Node;
 use crate::reply::{Arena, Reply};
 
 /// How long a wait whose time is over is left to whoever runs its command at this moment.
 const TAKEN: Duration = Duration::from_millis(1);
+/// How the reply begins with which CLIENT UNBLOCK ends a wait: see [`Node::end_if_asked`].
+const UNBLOCKED: &[u8] = b"-UNBLOCKED ";
 
 impl IoThread {
     /// A blocking command found nothing, and is known to wait. Where other nodes could change its keys, a worker has looked: see
@@ -145,8 +150,10 @@ impl IoThread {
     /// A client that waited has its reply.
     pub(super) fn end_wait(&mut self, place: usize, client: u64, reply: &[u8], wrote: bool) {
         let Some(connection) = self.connections.of_client(place, client) else { return };
-        if !matches!(connection.state, State::Blocked(..)) {
-            return;
+        let State::Blocked(_, waiter) = &connection.state else { return };
+        // Whoever runs a command counts its errors; this one comes from outside.
+        if reply.starts_with(UNBLOCKED) {
+            count_unblocked(&self.node, &self.pipeline.executor.counters, waiter.queued.command);
         }
         connection.state = State::Open;
         let before = connection.output.len();
@@ -171,5 +178,15 @@ impl IoThread {
         let mut nil = Vec::new();
         Reply::NilArray.write(waiter.caller.protocol, &Arena::new(), &mut nil);
         self.end_wait(place, client, &nil, false);
+    }
+}
+
+/// The command of a client that waited has failed.
+#[cold]
+fn count_unblocked(node: &Node, counters: &ThreadCounters, command: &Registered) {
+    node.metrics.count_error("UNBLOCKED");
+    counters.error_replies.add(1);
+    if let Some(counters) = counters.command(command.id) {
+        counters.failed.add(1);
     }
 }

@@ -38,6 +38,8 @@ const DROP_OLD_EVERY: Duration = Duration::from_secs(60);
 const LEAST_OLD: Duration = Duration::from_secs(600);
 /// Versions that may be garbage, looked at in one turn.
 const SUSPECTS: usize = 256;
+/// Ranges that are removed together.
+const RANGES: usize = 256;
 
 /// Runs until `stop` is closed.
 pub fn run(node: &Arc<Node>, stop: &Receiver<()>) {
@@ -205,17 +207,33 @@ fn ends(node: &Node, duty: Duty, stop: &Receiver<()>) -> bool {
 
 /// Has the rows of big collections that died removed.
 fn bury(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
-    for dead in executor.node.keyspace.garbage.take() {
-        for doomed in dead.ranges() {
-            if ends(&executor.node, Duty::Garbage, stop) {
-                return Ok(());
-            }
-            if !local::abandon(&executor.node.engine, doomed.space, &doomed.start)? {
-                remove(executor, &doomed)?;
-            }
+    let mut by_range = Vec::new();
+    for doomed in executor.node.keyspace.garbage.take().iter().flat_map(|dead| dead.ranges()) {
+        if ends(&executor.node, Duty::Garbage, stop) {
+            return Ok(());
+        }
+        if !local::abandon(&executor.node.engine, doomed.space, &doomed.start)? {
+            by_range.push(doomed);
         }
     }
-    Ok(())
+    remove_all(executor, &by_range, Duty::Garbage, stop).map(|_| ())
+}
+
+/// Many ranges are removed behind one write-back: who flushes or deletes again and again must not be faster than this for long. False
+/// where the duty has ended before.
+fn remove_all(
+    executor: &mut Executor,
+    doomed: &[drop::Doomed],
+    duty: Duty,
+    stop: &Receiver<()>,
+) -> Result<bool> {
+    for some in doomed.chunks(RANGES) {
+        if ends(&executor.node, duty, stop) {
+            return Ok(false);
+        }
+        remove(executor, some)?;
+    }
+    Ok(true)
 }
 
 /// The versions of those who share the data, and since when they are the same.
@@ -269,7 +287,7 @@ fn remove_dead(
             if stop.try_recv() != Err(crossbeam_channel::TryRecvError::Empty) {
                 return Ok(());
             }
-            remove(executor, &doomed)?;
+            remove(executor, &[doomed])?;
         }
         executor.transact(&StripeSet::default(), 0, |cx| {
             suspect.finish(cx);
@@ -279,19 +297,22 @@ fn remove_dead(
     Ok(())
 }
 
-/// Removes a range that nobody writes to, if anything is there.
-fn remove(executor: &mut Executor, doomed: &drop::Doomed) -> Result<()> {
-    let range = Range { start: &doomed.start, end: &doomed.end };
-    let mut is_empty = true;
-    executor.look(0, |cx| {
-        cx.scan_each(doomed.space, range.start, range.end, 1, &mut |_, _| {
-            is_empty = false;
-            ControlFlow::Break(())
-        })
-    })?;
-    if !is_empty {
-        local::delete_range(&executor.node.engine, doomed.space, range)?;
+/// Removes ranges that nobody writes to, those in which anything is.
+fn remove(executor: &mut Executor, doomed: &[drop::Doomed]) -> Result<()> {
+    let mut ranges = Vec::new();
+    for drop::Doomed { space, start, end } in doomed {
+        let mut is_empty = true;
+        executor.look(0, |cx| {
+            cx.scan_each(*space, start, end, 1, &mut |_, _| {
+                is_empty = false;
+                ControlFlow::Break(())
+            })
+        })?;
+        if !is_empty {
+            ranges.push((*space, Range { start, end }));
+        }
     }
+    local::delete_ranges(&executor.node.engine, &ranges)?;
     Ok(())
 }
 
@@ -300,11 +321,9 @@ fn clean(executor: &mut Executor, stop: &Receiver<()>) -> Result<()> {
     if numbers.is_empty() {
         return Ok(());
     }
-    for doomed in numbers.iter().flat_map(|number| drop::ranges(*number)) {
-        if ends(&executor.node, Duty::Dropped, stop) {
-            return Ok(());
-        }
-        remove(executor, &doomed)?;
+    let doomed: Vec<_> = numbers.iter().flat_map(|number| drop::ranges(*number)).collect();
+    if !remove_all(executor, &doomed, Duty::Dropped, stop)? {
+        return Ok(());
     }
     for bucket in 0..EXPIRE_BUCKETS {
         let mut place = Some(drop::Place::bucket(bucket));

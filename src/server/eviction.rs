@@ -10,7 +10,7 @@ use crate::node::Node;
 const NEVER_TOO_MUCH_BYTES: u64 = 1 << 20;
 
 fn held(client: &Client) -> usize {
-    client.query_bytes() + client.reply_bytes()
+    client.query_bytes() + client.reply_bytes() + client.queued_bytes()
 }
 
 /// Those whose end brings the buffers of all within the limit: the largest, and as few as that takes. Who asked for it

@@ -3,18 +3,19 @@
 
 use std::time::Instant;
 
-use tarn_resp::encode;
+use tarn_resp::{Protocol, encode};
 
 use super::connection::Connection;
 use super::io_thread::IoThread;
 use super::pipeline::Flow;
 use super::workers::Work;
+use crate::clients::Client;
 use crate::config::{Config, CrossSlot};
-use crate::dispatch::executor::{On, write_error};
-use crate::dispatch::multi::{Exec, Queued};
+use crate::dispatch::executor::{Executor, On, write_error};
+use crate::dispatch::multi::{Exec, Multi, Queued};
 use crate::dispatch::session::{Answer, SessionCx};
 use crate::dispatch::spec::{Run, SessionFn};
-use crate::dispatch::stats::{self, Ended};
+use crate::dispatch::stats::{self, Ended, Notable};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Step, Unit, Waits, nil};
 use crate::dispatch::watches::Watching;
 use crate::encoding::slot;
@@ -32,9 +33,9 @@ impl IoThread {
         connection: &mut Connection,
         place: usize,
         call: &Call<'_>,
-        queue: Vec<Queued>,
+        multi: Multi,
     ) -> Flow {
-        let mut exec = Box::new(Exec::new(queue));
+        let mut exec = Box::new(Exec::new(multi));
         if self.node.clients.monitors() > 0 {
             for queued in &exec.queue {
                 self.feed_monitors(connection, queued.command, queued.words.view());
@@ -81,7 +82,10 @@ impl IoThread {
         }
         exec.replies = replies;
         exec.steps.clone_from(&self.pipeline.executor.steps);
-        self.note_calls(connection, &exec);
+        let outcome = without_waiting(&mut exec, outcome, connection.session.protocol);
+        let nanos = self.pipeline.last.elapsed().as_nanos() as u64;
+        let client = &connection.session.client;
+        note_calls(&self.pipeline.executor, (&self.config, &self.notable), &exec, client, (now_ms, nanos));
         self.end_unit(connection, place, exec, outcome)
     }
 
@@ -99,15 +103,7 @@ impl IoThread {
                 exec.wrote = wrote;
                 self.resume_exec(connection, place, exec)
             }
-            // Its only call found nothing, and nothing waits here.
-            Outcome::Park(park) => {
-                exec.replies.clear();
-                nil(&park).write(connection.session.protocol, &Arena::new(), &mut exec.replies);
-                exec.steps = vec![Step { end: exec.replies.len(), wrote: park.keeps, failed: false }];
-                exec.wrote = park.keeps;
-                self.resume_exec(connection, place, exec)
-            }
-            Outcome::Aborted | Outcome::Move(_) => {
+            Outcome::Aborted | Outcome::Move(_) | Outcome::Park(_) => {
                 encode::null_array(&mut connection.output, connection.session.protocol);
                 Flow::Next
             }
@@ -244,20 +240,34 @@ impl IoThread {
             }
         }
     }
+}
 
-    /// Counts the calls of the unit; its time is a part of each of them.
-    fn note_calls(&mut self, connection: &Connection, exec: &Exec) {
-        let now = Instant::now();
-        let nanos = now.duration_since(self.pipeline.last).as_nanos() as u64 / exec.steps.len().max(1) as u64;
-        let (now_ms, mut begin) = (self.pipeline.now_ms, 0);
-        for (call, step) in exec.calls().zip(&exec.steps) {
-            let (command, words, client) = (call.command, call.words, &*connection.session.client);
-            let reply_len = step.end - begin;
-            begin = step.end;
-            let ended = Ended { command, words, client, now_ms, nanos, reply_len };
-            stats::note(&self.node, &self.config, &self.notable, &self.pipeline.executor.counters, &ended);
-        }
+/// Counts the calls of a unit that has run; each took the same part of the time.
+pub(super) fn note_calls(
+    executor: &Executor,
+    (config, notable): (&Config, &Notable),
+    exec: &Exec,
+    client: &Client,
+    (now_ms, nanos): (u64, u64),
+) {
+    let nanos = nanos / exec.steps.len().max(1) as u64;
+    let mut begin = 0;
+    for (call, step) in exec.calls().zip(&exec.steps) {
+        let (command, words) = (call.command, call.words);
+        let reply_len = step.end - begin;
+        begin = step.end;
+        let ended = Ended { command, words, client, now_ms, nanos, reply_len };
+        stats::note(&executor.node, config, notable, &executor.counters, &ended);
     }
+}
+
+/// The only call of a unit may have found nothing: nothing waits here, so that is its reply.
+pub(super) fn without_waiting(exec: &mut Exec, outcome: Outcome, protocol: Protocol) -> Outcome {
+    let Outcome::Park(park) = outcome else { return outcome };
+    exec.replies.clear();
+    nil(&park).write(protocol, &Arena::new(), &mut exec.replies);
+    exec.steps = vec![Step { end: exec.replies.len(), wrote: park.keeps, failed: false }];
+    Outcome::Replied { wrote: park.keeps }
 }
 
 /// Whether the keys of all calls together are in more than one slot, where that is forbidden.

@@ -170,6 +170,10 @@ impl IoThread {
             self.limits = self.config.limits();
             self.notable = Notable::of(&self.config);
             self.query_budget = self.config.memory().queries;
+            if self.index == 0 && self.node.tracking.any() {
+                self.node.tracking.trim(&self.node.clients, self.config.tracking_table_max_keys);
+                self.node.deliver();
+            }
         }
         self.output_high = output_high(self.query_budget.together_bytes, self.node.clients.connected());
     }
@@ -430,6 +434,7 @@ impl IoThread {
             self.close(place);
         } else if over && !everything {
             tracing::warn!(client, "a client was closed: too many replies wait for it");
+            self.pipeline.executor.counters.closed_for_output.add(1);
             self.close(place);
         } else if may_go_on {
             self.connections.enqueue(place);
@@ -523,14 +528,20 @@ impl IoThread {
         let mut held = 0;
         for (place, connection) in self.connections.iter_mut() {
             let client = &connection.session.client;
-            held += connection.input.len() + connection.unsent();
+            let queued = connection.session.multi.as_ref().map_or(0, |multi| multi.bytes);
+            held += connection.input.len() + connection.unsent() + queued;
             let idle_ms = now_ms.saturating_sub(client.last_active_ms());
             let waits = !matches!(connection.state, State::Open);
             client.set_buffers(connection.input.len(), connection.unsent());
+            client.set_queued_bytes(queued);
             let listens = connection.session.is_monitor || !connection.session.subscriptions.is_empty();
             if timeout_ms != 0 && idle_ms > timeout_ms && !waits && !listens {
                 to_close.push(place);
-            } else if client.is_killed() || !connection.session.follow_users(&self.node.acl) {
+            } else if client.is_killed()
+                // It may be ACL LOAD that runs, which is answered first.
+                || !matches!(connection.state, State::Working)
+                    && !connection.session.follow_users(&self.node.acl)
+            {
                 // Replies that were promised before the kill still go out, as far as the socket takes them.
                 to_close.push(place);
             } else if connection.over_limit(output_limit(&self.config, connection), now) {

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tarn_engine::Position;
 
 use super::connection::Connection;
+use super::stand_ins::StandIns;
 use super::transport::Transport;
 use crate::clients::Client;
 use crate::dispatch::executor::LongReply;
@@ -158,6 +159,7 @@ pub struct Mailboxes {
     pub threads: Vec<Arc<Mailbox>>,
     /// Until then the load is not spread: its commands met at the same keys. By the node's clock.
     pub contended_until_ms: AtomicU64,
+    pub stand_ins: StandIns,
     pub on_stop: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -170,6 +172,14 @@ impl Mailboxes {
 }
 
 impl Post for Mailboxes {
+    fn worker_taken(&self) {
+        self.stand_ins.taken();
+    }
+
+    fn worker_back(&self) {
+        self.stand_ins.back();
+    }
+
     fn wake(&self, thread: usize) {
         self.send(thread, Message::Look);
     }

@@ -8,6 +8,7 @@ mod balance;
 mod batch;
 mod blocking;
 mod cleaner;
+mod combine;
 mod connection;
 mod connections;
 mod data_dir;
@@ -24,6 +25,7 @@ mod mailbox;
 mod opening;
 mod permission;
 mod pipeline;
+mod stand_ins;
 mod subscriptions;
 mod sweeper;
 mod throttle;
@@ -66,6 +68,7 @@ use io_thread::IoThread;
 use listener::Listener;
 use loading::{Doorkeeper, Early};
 use mailbox::{Mailbox, Mailboxes, Message};
+use stand_ins::StandIns;
 
 /// How often a long start says how far it is.
 const TELL_PROGRESS: Duration = Duration::from_secs(5);
@@ -334,7 +337,12 @@ fn start(
     let on_stop = Box::new(move || {
         let _ = stop.try_send(());
     });
-    let mailboxes = Arc::new(Mailboxes { threads: boxes, contended_until_ms: AtomicU64::new(0), on_stop });
+    let mailboxes = Arc::new(Mailboxes {
+        threads: boxes,
+        contended_until_ms: AtomicU64::new(0),
+        stand_ins: StandIns::default(),
+        on_stop,
+    });
     node.connect(Arc::clone(&mailboxes) as Arc<dyn crate::node::Post>);
     let (workers, worker_threads) = workers::start(node, &mailboxes, config.worker_thread_count())?;
     let mut io = Vec::new();
@@ -415,6 +423,7 @@ impl Threads {
         self.io.into_iter().for_each(join);
         // The I/O threads held the last handles of the workers' queue.
         self.workers.into_iter().for_each(join);
+        self.mailboxes.stand_ins.threads().into_iter().for_each(join);
     }
 }
 

@@ -134,6 +134,7 @@ impl IoThread {
                 client = connection.session.client.id,
                 "a client was closed: its query is too long"
             );
+            self.pipeline.executor.counters.closed_for_query.add(1);
             connection.dead = true;
         }
     }
@@ -344,7 +345,7 @@ impl IoThread {
             }
             Err(error) => {
                 let error = if is_exec(words) { exec_aborted(connection, &self.node, &error) } else { error };
-                self.reject(connection, None, &error)
+                self.reject(connection, gate::rejected(words), &error)
             }
         }
     }
@@ -406,10 +407,11 @@ impl IoThread {
         let is_exec = command.spec.name == "exec";
         let writes = match &connection.session.multi {
             Some(multi) => is_exec && multi.writes(),
-            None => command.spec.is_write(),
+            None => command.spec.counts_as_write(),
         };
         if let Some(until_ms) = self.node.pause.holds(writes, self.pipeline.now_ms) {
             connection.state = State::Paused;
+            connection.session.client.set_flag(flag::BLOCKED, true);
             let wait = Duration::from_millis(until_ms.saturating_sub(self.pipeline.now_ms) + 1);
             self.connections.wake_at(Instant::now() + wait, place, connection.session.client.id);
             return Flow::Again;
@@ -520,8 +522,14 @@ impl IoThread {
                 let watch = connection.session.watch().clone();
                 self.run_on_keys(connection, place, call, None, Watching::Begin(watch))
             }
-            Ok(Answer::Exec(queue)) => self.begin_exec(connection, place, &call, queue),
-            answer => self.take_answer(connection, place, call.command, call.words, answer),
+            Ok(Answer::Exec(multi)) => self.begin_exec(connection, place, &call, *multi),
+            answer => {
+                // EXEC comes behind what it runs, also where that is nothing.
+                if self.node.clients.monitors() > 0 && call.command.spec.name == "exec" {
+                    self.feed_monitors(connection, call.command, call.words);
+                }
+                self.take_answer(connection, place, call.command, call.words, answer)
+            }
         }
     }
 
@@ -529,15 +537,20 @@ impl IoThread {
     fn queue(&mut self, connection: &mut Connection, call: Call<'_>) -> Flow {
         let before = connection.output.len();
         if let Some(multi) = &mut connection.session.multi {
+            // What is queued is a part of the query that waits.
+            let bytes = multi.bytes + call.words.bytes();
+            if !multi.reserved.grow(bytes, &self.node.query_memory, self.query_budget) {
+                return self.reject(connection, Some(call.command), &Error::OutOfMemory);
+            }
             if multi.queue.is_empty() {
                 multi.queue.reserve(FIRST_QUEUED);
             }
             multi.queue.push(call.to_queued());
-            multi.bytes += call.words.bytes();
-            // What is queued is a part of the query that waits.
-            if multi.bytes > self.config.client_query_buffer_limit {
+            multi.bytes = bytes;
+            if bytes > self.config.client_query_buffer_limit {
                 let client = connection.session.client.id;
                 tracing::warn!(client, "a client was closed: its transaction is too long");
+                self.pipeline.executor.counters.closed_for_query.add(1);
                 connection.dead = true;
                 return Flow::Stop;
             }

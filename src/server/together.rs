@@ -11,13 +11,16 @@ use crate::clients::Client;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::executor::{Executor, On};
 use crate::dispatch::gate;
-use crate::dispatch::lookahead::Lookahead;
+use crate::dispatch::lookahead::{Lookahead, MAX_WRITTEN_KEYS};
 use crate::dispatch::multi::Queued;
 use crate::dispatch::spec::{Batch, Flags, Run};
 use crate::dispatch::stats::{self, Ended, Notable};
 use crate::dispatch::unit::{Atomic, Call, Outcome, Unit, Waits, Why};
 use crate::dispatch::watches::Watching;
 use crate::keyspace::Limits;
+
+/// Bytes of the words of writes that share a transaction, but for those of one key: the cluster commits up to 16 KiB in one phase.
+pub(super) const MAX_BYTES: usize = 8 * 1024;
 
 impl IoThread {
     /// Hands the commands from this one on to a worker, as far as they work on keys and nothing may come between them; how many.
@@ -63,7 +66,7 @@ impl IoThread {
     }
 }
 
-/// Runs commands that came together: those that only read on one snapshot, those that write one key in one transaction. Whether
+/// Runs commands that came together: those that only read on one snapshot, those that write few keys in one transaction. Whether
 /// anything was written.
 pub(super) fn run(
     executor: &mut Executor,
@@ -77,11 +80,10 @@ pub(super) fn run(
         let begun = Instant::now();
         let now_ms = executor.node.clock.now_ms();
         let (together, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-        let is_written = together.first().is_some_and(|first| !reads(first));
         let unit = Unit {
             caller,
             calls: together.iter().map(Queued::call),
-            atomic: if is_written { Atomic::OneKey } else { Atomic::No },
+            atomic: Atomic::No,
             watching: Watching::No,
             waits: Waits::No,
             now_ms,
@@ -121,19 +123,27 @@ fn reads(queued: &Queued) -> bool {
 /// How many of them, from the first on, are one unit; none where there are none.
 fn unit_len(calls: &[Queued]) -> Option<usize> {
     let first = calls.first()?;
-    let key = |queued: &Queued| {
-        let words = queued.words.view();
-        queued.command.spec.keys.single_of(words).and_then(|at| words.get(at).map(<[u8]>::to_vec))
-    };
     if reads(first) {
         return Some(calls.iter().take_while(|queued| reads(queued)).count());
     }
-    let wanted = key(first);
-    if first.command.batch != Batch::Writes || wanted.is_none() {
-        return Some(1);
+    let (mut keys, mut bytes, mut count) = (Vec::new(), 0, 0);
+    for queued in calls.iter().take_while(|queued| queued.db == first.db) {
+        let Some(key) = written_key(queued) else { break };
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+        bytes += queued.words.view().bytes();
+        if keys.len() > MAX_WRITTEN_KEYS || (bytes > MAX_BYTES && keys.len() > 1) {
+            break;
+        }
+        count += 1;
     }
-    let same = |queued: &&Queued| {
-        queued.command.batch == first.command.batch && queued.db == first.db && key(queued) == wanted
-    };
-    Some(calls.iter().take_while(same).count().max(1))
+    Some(count.max(1))
+}
+
+/// The only key of a call that may write in one unit with others.
+fn written_key(queued: &Queued) -> Option<&[u8]> {
+    let words = queued.words.view();
+    let at = queued.command.spec.keys.single_of(words)?;
+    words.get(at).filter(|_| queued.command.batch == Batch::Writes)
 }

@@ -5,8 +5,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use tarn_engine::Position;
 use tarn_resp::OwnedArgs;
 
+use super::combine::{self, Lines};
+use super::exec::{note_calls, without_waiting};
 use super::mailbox::{ConnectionId, Mailboxes, Message};
 use super::together;
 use crate::client_memory::Reserved;
@@ -147,6 +150,7 @@ pub fn start(
     let (queue, tasks) = unbounded();
     let (network, network_tasks) = unbounded();
     let (queue, network) = (Arc::new(queue), Arc::new(network));
+    let lines = Arc::new(Lines::default());
     let (jobs, job_tasks, job_count) = match node.engine.is_shared() {
         true => {
             let (jobs, tasks) = unbounded();
@@ -154,113 +158,146 @@ pub fn start(
         }
         false => (Arc::clone(&queue), tasks.clone(), 0),
     };
+    mailboxes.stand_ins.begin_with(stand_in(node, mailboxes, &tasks, &queue, &lines));
     let named = (0..count.max(1)).map(|i| (format!("worker-{i}"), &tasks, &queue));
     let threads = named
         .chain((0..job_count).map(|i| (format!("job-{i}"), &job_tasks, &jobs)))
         .chain((0..NETWORK_THREADS).map(|i| (format!("network-{i}"), &network_tasks, &network)))
         .map(|(name, tasks, queue)| {
             let (node, mailboxes, tasks) = (Arc::clone(node), Arc::clone(mailboxes), tasks.clone());
-            // Not held: the pool ends with the last of those who can give it orders.
-            let queue = Arc::downgrade(queue);
-            std::thread::Builder::new().name(name).spawn(move || serve(node, &mailboxes, &tasks, &queue))
+            let (queue, lines) = (Arc::downgrade(queue), Arc::clone(&lines));
+            std::thread::Builder::new().name(name).spawn(move || {
+                serve(node, &tasks, &Pool { mailboxes: &mailboxes, queue, lines: &lines });
+            })
         })
         .collect::<std::io::Result<Vec<_>>>()?;
     Ok((Workers { queue, network, jobs }, threads))
 }
 
-fn serve(node: Arc<Node>, mailboxes: &Mailboxes, orders: &Receiver<Order>, queue: &Weak<Sender<Order>>) {
+/// Begins a worker beside the others. It holds nobody: it is kept by what it would hold.
+fn stand_in(
+    node: &Arc<Node>,
+    mailboxes: &Arc<Mailboxes>,
+    tasks: &Receiver<Order>,
+    queue: &Arc<Sender<Order>>,
+    lines: &Arc<Lines>,
+) -> Box<dyn Fn() -> Option<JoinHandle<()>> + Send + Sync> {
+    let (node, mailboxes, queue) = (Arc::downgrade(node), Arc::downgrade(mailboxes), Arc::downgrade(queue));
+    let (tasks, lines) = (tasks.clone(), Arc::clone(lines));
+    Box::new(move || {
+        let (node, mailboxes) = (node.upgrade()?, mailboxes.upgrade()?);
+        let (tasks, queue, lines) = (tasks.clone(), Weak::clone(&queue), Arc::clone(&lines));
+        let body = move || {
+            serve(node, &tasks, &Pool { mailboxes: &mailboxes, queue, lines: &lines });
+        };
+        let begun = std::thread::Builder::new().name("stand-in".to_owned()).spawn(body);
+        begun.inspect_err(|error| tracing::warn!(%error, "a worker could not be begun")).ok()
+    })
+}
+
+/// What a thread of the pool has beside its executor.
+struct Pool<'p> {
+    mailboxes: &'p Mailboxes,
+    /// Not held: the pool ends with the last of those who can give it orders.
+    queue: Weak<Sender<Order>>,
+    lines: &'p Lines,
+}
+
+fn serve(node: Arc<Node>, orders: &Receiver<Order>, pool: &Pool<'_>) {
     let counters = node.metrics.register(registry().total());
     let mut executor = Executor::new(node, counters);
     while let Ok(order) = orders.recv() {
-        let task = match order {
-            Order::Task(task) => *task,
+        match order {
+            Order::Task(task) if executor.node.engine.keeps_resident() => run(&mut executor, *task, pool),
+            Order::Task(task) => run_in_line(&mut executor, *task, pool),
             Order::Serve(waiter, why) => {
                 executor.begin_long(false, false);
                 let served = executor.serve_alone(&waiter, On::Worker(why));
                 drop(executor.end_long());
                 executor.node.deliver();
                 if let Served::Moved(why) = served {
-                    put_off(&executor, queue, Order::Serve(waiter, why));
+                    put_off(&executor, &pool.queue, Order::Serve(waiter, why));
                 }
-                continue;
             }
             Order::Ready(keys) => {
                 executor.begin_long(false, false);
                 executor.serve_changed(keys);
                 drop(executor.end_long());
                 executor.node.deliver();
-                continue;
             }
-            Order::Free(chunks) => {
-                drop(chunks);
-                continue;
-            }
-        };
-        // Nothing is taken for a client that has left before its command could begin to wait.
-        if task.command.spec.flags.has(Flags::BLOCKING) && executor.node.clients.get(task.client.id).is_none()
-        {
-            continue;
+            Order::Free(chunks) => drop(chunks),
         }
-        let connection = task.connection;
-        let mut reply = Vec::new();
-        let is_patient = task.room_until.is_none_or(|until| Instant::now() < until);
-        let is_together = matches!(task.work, Work::Together { .. });
-        executor.begin_long(is_patient && !is_together, matches!(task.work, Work::Keys { .. }));
-        let performed = perform(&mut executor, task, &mut reply);
-        let mut long = executor.end_long();
-        let Performed { outcome, mut exec, queued } = match performed {
-            Ok(performed) => performed,
-            Err(task) if task.why() == Some(Why::Room) => {
-                let asked = long.asked;
-                drop(long);
-                wait_for_room(&mut executor, queue, task, asked);
-                continue;
-            }
-            Err(task) => {
-                put_off(&executor, queue, Order::Task(task));
-                continue;
-            }
-        };
-        let wrote = match &outcome {
-            Outcome::Replied { wrote } => *wrote,
-            Outcome::Park(park) => park.keeps,
-            Outcome::Move(_) | Outcome::Aborted => false,
-        };
-        // A worker commits alone, so it also hands its commit on alone.
-        let wrote = if wrote {
-            match executor.node.engine.flush() {
-                Ok(position) => Some(position),
-                Err(error) => {
-                    reply.clear();
-                    long.chunks.clear();
-                    let error = Error::Engine(error);
-                    match &mut exec {
-                        Some(exec) => exec.refuse(&error),
-                        None => write_error(&executor.node, &executor.counters, &error, &mut reply),
-                    }
-                    None
-                }
-            }
-        } else {
-            None
-        };
-        executor.node.deliver();
-        let parked = match (&outcome, queued) {
-            (Outcome::Park(park), Some(queued)) => Some(Box::new((queued, Park::clone(park)))),
-            _ => None,
-        };
-        mailboxes.send(
-            connection.thread,
-            Message::Completed {
-                connection,
-                reply,
-                long: Box::new(long),
-                wrote,
-                exec: exec.map(|exec| (exec, outcome)),
-                parked,
-            },
-        );
     }
+}
+
+/// Runs a task where others may wait for the same stripe, and those that came meanwhile.
+fn run_in_line(executor: &mut Executor, task: Task, pool: &Pool<'_>) {
+    let Some((task, stripe)) = pool.lines.enter(task) else { return };
+    run(executor, task, pool);
+    while let Some(tasks) = stripe.and_then(|stripe| pool.lines.next(stripe)) {
+        let ran = combine::run(executor, pool.mailboxes, &tasks);
+        tasks.into_iter().skip(ran).for_each(|task| run(executor, task, pool));
+    }
+}
+
+/// Runs a task by itself, and has its client told.
+fn run(executor: &mut Executor, task: Task, pool: &Pool<'_>) {
+    // Nothing is taken for a client that has left before its command could begin to wait.
+    if task.command.spec.flags.has(Flags::BLOCKING) && executor.node.clients.get(task.client.id).is_none() {
+        return;
+    }
+    let connection = task.connection;
+    let mut reply = Vec::new();
+    let is_patient = task.room_until.is_none_or(|until| Instant::now() < until);
+    let is_together = matches!(task.work, Work::Together { .. });
+    executor.begin_long(is_patient && !is_together, matches!(task.work, Work::Keys { .. }));
+    let performed = perform(executor, task, &mut reply);
+    let mut long = executor.end_long();
+    let Performed { outcome, mut exec, queued } = match performed {
+        Ok(performed) => performed,
+        Err(task) if task.why() == Some(Why::Room) => {
+            let asked = long.asked;
+            drop(long);
+            return wait_for_room(executor, &pool.queue, task, asked);
+        }
+        Err(task) => return put_off(executor, &pool.queue, Order::Task(task)),
+    };
+    let wrote = match &outcome {
+        Outcome::Replied { wrote } => *wrote,
+        Outcome::Park(park) => park.keeps,
+        Outcome::Move(_) | Outcome::Aborted => false,
+    };
+    let wrote = hand_on(executor, wrote).unwrap_or_else(|error| {
+        reply.clear();
+        long.chunks.clear();
+        match &mut exec {
+            Some(exec) => exec.refuse(&error),
+            None => write_error(&executor.node, &executor.counters, &error, &mut reply),
+        }
+        None
+    });
+    executor.node.deliver();
+    let parked = match (&outcome, queued) {
+        (Outcome::Park(park), Some(queued)) => Some(Box::new((queued, Park::clone(park)))),
+        _ => None,
+    };
+    pool.mailboxes.send(
+        connection.thread,
+        Message::Completed {
+            connection,
+            reply,
+            long: Box::new(long),
+            wrote,
+            exec: exec.map(|exec| (exec, outcome)),
+            parked,
+        },
+    );
+}
+
+/// A worker commits alone, so it also hands its commit on alone.
+pub(super) fn hand_on(executor: &Executor, wrote: bool) -> Result<Option<Position>, Error> {
+    let position = wrote.then(|| executor.node.engine.flush()).transpose();
+    position.map_err(Error::Engine)
 }
 
 /// Somebody has for long what an order needs: it is run again behind that, and holds no thread until then.
@@ -378,6 +415,10 @@ fn perform(executor: &mut Executor, task: Task, reply: &mut Vec<u8>) -> Result<P
             }
             exec.replies = replies;
             exec.steps.clone_from(&executor.steps);
+            let outcome = without_waiting(&mut exec, outcome, caller.protocol);
+            let config = executor.node.config.current();
+            let times = (now_ms, begun.elapsed().as_nanos() as u64);
+            note_calls(executor, (&config, &Notable::of(&config)), &exec, &client, times);
             (outcome, Some(exec))
         }
         Work::Job(job) | Work::Network(job) => {

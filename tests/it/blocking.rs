@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::check::{check, check3, tarn_only};
+use crate::check::{check, check3, tarn_only, tarn_only_with};
 use crate::conn::Conn;
 use crate::harness::{ENGINES, Options, Server, eventually};
 use crate::value::Value;
@@ -35,8 +35,19 @@ fn what_is_wrong_is_refused_at_once() {
     {
         check(&format!("{command} x"), "-ERR timeout is not a float or out of range");
         check(&format!("{command} -1"), "-ERR timeout is negative");
-        check(&format!("{command} 1e17"), "-ERR timeout is negative");
+        for negative in ["-0.1", "-1e300", "-inf"] {
+            check(&format!("{command} {negative}"), "-ERR timeout is negative");
+        }
+        check(&format!("{command} nan"), "-ERR timeout is not a float or out of range");
+        // Redis 7.0 calls these negative.
+        for long in ["0x7FFFFFFFFFFFFF", "1e17", "1e300", "inf", "9223372036854775.8"] {
+            tarn_only(&format!("{command} {long}"), "-ERR timeout is out of range");
+        }
     }
+    tarn_only(
+        "BLMPOP inf 1 a LEFT | BZMPOP 1e300 1 a MIN | XREAD BLOCK 9223372036854775807 STREAMS a $ | WAIT 1 9223372036854775807 | WAITAOF 0 0 9223372036854775807",
+        &["-ERR timeout is out of range"; 5].join(" | "),
+    );
     check(
         "BLMPOP x 1 a LEFT | BLMPOP -1 1 a LEFT",
         "-ERR timeout is not a float or out of range | -ERR timeout is negative",
@@ -119,6 +130,13 @@ fn time_passes() {
 #[test]
 fn nothing_waits_inside_of_a_transaction() {
     check(
+        "CONFIG RESETSTAT | MULTI | BLPOP a 0 | EXEC | INFO commandstats",
+        &format!(
+            r#"+OK | +OK | +QUEUED | [nil[]] | %"...{}...""#,
+            counts("blpop", "rejected_calls=0,failed_calls=0")
+        ),
+    );
+    check(
         "MULTI | BLPOP a 0 | BLMOVE a b LEFT LEFT 0 | BRPOPLPUSH a b 0 | BLMPOP 0 1 a LEFT | BZPOPMIN a 0 | BZMPOP 0 1 a MIN | RPUSH a x | BLPOP a 0 | EXEC",
         "+OK | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | +QUEUED | [nil[] nil nil nil[] nil[] nil[] :1 [\"a\" \"x\"]]",
     );
@@ -185,6 +203,44 @@ fn a_key_of_another_type_stands_before_those_behind_it() {
     check(
         "@b BRPOP l m 0 | SET m v | RPUSH l a | @b !recv | EXISTS l",
         "none | +OK | :1 | [\"l\" \"a\"] | :0",
+    );
+}
+
+/// The counts of a command, from when they were reset.
+fn counts(command: &str, counts: &str) -> String {
+    format!("cmdstat_{command}:calls=1,usec=...,usec_per_call=...,{counts}\\r\\n")
+}
+
+#[test]
+fn an_error_that_ends_a_wait_is_counted() {
+    let failed = "rejected_calls=0,failed_calls=1";
+    check(
+        "SET s x | CONFIG RESETSTAT | @b BLMOVE k s LEFT LEFT 0 | RPUSH k a | @b !recv | INFO commandstats errorstats",
+        &format!(
+            r#"+OK | +OK | none | :1 | {WRONG} | %"...{}...errorstat_WRONGTYPE:count=1\r\n""#,
+            counts("blmove", failed)
+        ),
+    );
+    check(
+        "CONFIG RESETSTAT | @b BLPOP k 0 | RPUSH k a | @b !recv | INFO stats",
+        r#"+OK | none | :1 | ["k" "a"] | %"...\r\ntotal_error_replies:0\r\n...""#,
+    );
+    // Redis 7.0 has other words.
+    tarn_only(
+        "XGROUP CREATE s g $ MKSTREAM | CONFIG RESETSTAT | @b XREADGROUP GROUP g c BLOCK 0 STREAMS s > | XGROUP DESTROY s g | @b !recv | INFO stats | INFO commandstats errorstats",
+        &format!(
+            r#"+OK | +OK | none | :1 | -NOGROUP ... | %"...\r\ntotal_error_replies:1\r\n..." | %"...{}...errorstat_NOGROUP:count=1\r\n""#,
+            counts("xreadgroup", failed)
+        ),
+    );
+    // And lets a user go on that has lost its permission.
+    tarn_only_with(
+        &[],
+        "ACL SETUSER bob on >bp +@all ~* | @b AUTH bob bp | CONFIG RESETSTAT | @b BLPOP q 0 | ACL SETUSER bob -blpop | RPUSH q 1 | @b !recv | INFO commandstats errorstats | LLEN q",
+        &format!(
+            r#"+OK | +OK | +OK | none | +OK | :1 | -NOPERM User bob has no permissions to run the 'blpop' command | %"...{}...errorstat_NOPERM:count=1\r\n" | :1"#,
+            counts("blpop", "rejected_calls=1,failed_calls=0")
+        ),
     );
 }
 
@@ -293,6 +349,11 @@ fn a_wait_can_be_ended_from_outside() {
             assert_eq!(waiter.recv(), reply);
             wait_for_blocked(&mut conn, 0);
         }
+        assert_eq!(count_of(&mut conn, "total_error_replies"), 1);
+        let stats = conn.call(&["INFO", "commandstats", "errorstats"]).to_string();
+        let line = stats.split(r"\r\n").find(|line| line.starts_with("cmdstat_bzpopmin:calls=3,"));
+        assert!(line.is_some_and(|line| line.ends_with(",rejected_calls=0,failed_calls=1")), "{stats}");
+        assert!(stats.contains(r"errorstat_UNBLOCKED:count=1\r\n"), "{stats}");
         waiter.send(&["BLPOP", "k", "0"]);
         wait_for_blocked(&mut conn, 1);
         conn.call(&["CLIENT", "KILL", "ID", &id]);

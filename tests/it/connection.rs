@@ -1,6 +1,6 @@
 //! Connections: PING to RESET, HELLO, AUTH, CLIENT, and commands that do not exist.
 
-use crate::check::{check, check2_with, check3, tarn_only};
+use crate::check::{check, check2_with, check3, tarn_only, tarn_only_with};
 
 #[test]
 fn ping_echo() {
@@ -52,8 +52,6 @@ fn hello() {
     check("HELLO 3 AUTH", "-ERR Syntax error in HELLO option 'AUTH'");
     check("HELLO 3 AUTH default", "-ERR Syntax error in HELLO option 'AUTH'");
     check("HELLO 3 AUTH nobody x", "-WRONGPASS invalid username-password pair or user is disabled.");
-    check(r#"HELLO 3 AUTH nobody x FOO"#, "-WRONGPASS invalid username-password pair or user is disabled.");
-    check("HELLO 3 SETNAME bob FOO | CLIENT GETNAME", r#"-ERR Syntax error in HELLO option 'FOO' | "bob""#);
     check("HELLO FOO", "-ERR Protocol version is not an integer or out of range");
     check(
         r#"HELLO 2 SETNAME "a b""#,
@@ -117,7 +115,7 @@ fn auth() {
     check2_with(
         &[("requirepass", "sesame")],
         "FOO | HELLO | HELLO 2 | QUIT",
-        r#"-"ERR unknown command 'FOO', with args beginning with: " | -NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time | -NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time | +OK"#,
+        r#"-"ERR unknown command 'FOO', with args beginning with: " | -NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO ...AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time | -NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO ...AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time | +OK"#,
     );
     check2_with(
         &[("requirepass", "sesame")],
@@ -343,6 +341,11 @@ fn client_pause() {
         "CLIENT PAUSE 100000 WRITE | @b SET k v | GET k | CLIENT UNPAUSE | @b !recv | GET k",
         r#"+OK | none | nil | +OK | +OK | "v""#,
     );
+    // What others are told of is held, too.
+    check(
+        "CLIENT PAUSE 100000 WRITE | @b PUBLISH c m | GET k | CLIENT UNPAUSE | @b !recv",
+        "+OK | none | nil | +OK | :0",
+    );
 }
 
 #[test]
@@ -399,7 +402,33 @@ fn client_help() {
     check("CLIENT HELP | PING", "... | +PONG");
 }
 
+/// In Redis 7.0 each option takes effect as it is read.
 #[test]
-fn hello_names_the_connection_before_it_looks_further() {
-    check("HELLO 2 SETNAME bob FOO | CLIENT GETNAME", r#"-ERR Syntax error in HELLO option 'FOO' | "bob""#);
+fn hello_changes_nothing_unless_all_of_it_is_right() {
+    const WRONGPASS: &str = "-WRONGPASS invalid username-password pair or user is disabled.";
+    const BAD_NAME: &str = "-ERR Client names cannot contain spaces, newlines or special characters.";
+    let user = "ACL SETUSER bob on >bp +@all ~* | CLIENT SETNAME old";
+    for (options, reply) in [
+        ("AUTH nobody x FOO", "-ERR Syntax error in HELLO option 'FOO'"),
+        ("SETNAME new FOO", "-ERR Syntax error in HELLO option 'FOO'"),
+        ("AUTH bob bp SETNAME new FOO", "-ERR Syntax error in HELLO option 'FOO'"),
+        ("AUTH bob bp AUTH bob bad", WRONGPASS),
+        ("SETNAME new AUTH bob bad", WRONGPASS),
+        (r#"AUTH bob bp SETNAME "a b""#, BAD_NAME),
+        (r#"SETNAME "a b" SETNAME new"#, BAD_NAME),
+        (r#"SETNAME "a b" FOO"#, BAD_NAME),
+    ] {
+        tarn_only_with(
+            &[],
+            &format!("{user} | HELLO 3 {options} | ACL WHOAMI | CLIENT GETNAME"),
+            &format!(r#"+OK | +OK | {reply} | "default" | "old""#),
+        );
+    }
+    tarn_only_with(
+        &[],
+        &format!(
+            "{user} | HELLO 3 AUTH bob bad AUTH bob bp SETNAME a SETNAME b | ACL WHOAMI | CLIENT GETNAME | ACL LOG"
+        ),
+        r#"+OK | +OK | {"server" "redis" "version" %"..." "proto" :3 "id" ... "mode" "standalone" "role" "master" "modules" []} | "bob" | "b" | []"#,
+    );
 }

@@ -32,6 +32,48 @@ fn functions_are_called_with_keys_and_arguments() {
 }
 
 #[test]
+fn names_of_functions_have_no_case() {
+    let library = |name: &str, function: &str| {
+        format!(
+            "FUNCTION LOAD \"#!lua name={name}\\nredis.register_function('{function}', function() error('x') end)\""
+        )
+    };
+    after(
+        &format!(
+            "FCALL PAIR 1 a b | FCALL_RO LooK 1 k | {} | {} | {} | FCALL TEST 0 | FUNCTION DELETE LIB",
+            library("other", "Put"),
+            library("LIB", "PUT"),
+            library("LIB", "tEst"),
+        ),
+        "[\"a\" \"b\" :1 :1] | nil | -ERR Function Put already exists | -ERR Function PUT already exists | \"LIB\" | \
+         -ERR user_function:2: x script: tEst, on @user_function:2. | +OK",
+    );
+    // Redis finds one of the two, now this one and now that, and ends when such a library is deleted.
+    tarn_only(
+        "FUNCTION FLUSH | FUNCTION LOAD \"#!lua name=l\\nredis.register_function('ab', function() return 1 end) redis.register_function('AB', function() return 2 end)\" | \
+         FCALL ab 0 | FCALL AB 0 | FUNCTION LOAD REPLACE \"#!lua name=l\\nredis.register_function('Ab', function() return 3 end)\" | FCALL aB 0",
+        "+OK | \"l\" | :1 | :2 | \"l\" | :3",
+    );
+}
+
+#[test]
+fn functions_are_registered_by_their_library_only() {
+    let refusal = "ERR redis.register_function can only be called on FUNCTION LOAD command";
+    check(
+        "FUNCTION FLUSH | FUNCTION LOAD \"#!lua name=l\\nlocal lib = redis\\n\
+         lib.register_function('fa', function() return lib.register_function('g', function() end) end)\\n\
+         lib.register_function('fb', function() return lib.register_function() end)\\n\
+         lib.register_function('fc', function() return {pcall(lib.register_function, 'g', 1)} end)\\n\
+         lib.register_function('fd', function() return type(getmetatable(_G).__index) end)\" | \
+         FCALL fa 0 | FCALL fb 0 | FCALL fc 0 | FCALL fd 0 | FCALL g 0",
+        &format!(
+            "+OK | \"l\" | -{refusal} script: fa, on @user_function:3. | -{refusal} script: fb, on @user_function:4. | \
+             [nil \"{refusal}\"] | \"function\" | -ERR Function not found"
+        ),
+    );
+}
+
+#[test]
 fn errors_name_the_function_and_the_line() {
     check(
         "FUNCTION FLUSH | FUNCTION LOAD \"#!lua name=ab\\n\
@@ -122,6 +164,36 @@ fn libraries_are_refused_for_what_is_wrong_with_them() {
 }
 
 #[test]
+fn the_first_line_of_a_library_is_quoted_like_a_command() {
+    const F: &str = "redis.register_function('f', function() return 1 end)";
+    let load = |line: &str| format!(r#"FUNCTION FLUSH | FUNCTION LOAD "{line}\n{F}""#);
+    for (line, name) in [
+        (r#"#!lua name=\"foo\""#, "foo"),
+        (r#"#!lua \"name=u5\""#, "u5"),
+        ("#!lua 'name=u6'", "u6"),
+        (r#"#!'lua' \"Name=\\x41b\""#, "Ab"),
+        (r#"#!lua name=x\"y\""#, "xy"),
+        (r"#!lua\t name=u9\r", "u9"),
+    ] {
+        check(&load(line), &format!("+OK | \"{name}\""));
+    }
+    for (line, refusal) in [
+        (r#"#!lua name=\"u"#, "Invalid library metadata"),
+        ("#!lua 'name=u", "Invalid library metadata"),
+        (r#"#!lua name=\"a\"b"#, "Invalid library metadata"),
+        (r"#!lua name=a\x00b", "Invalid library metadata"),
+        (r#"#!lua \"b c\" name=a"#, "Invalid metadata value given: b c"),
+        (r#"#!\"py x\" name=a"#, "Engine 'py x' not found"),
+        (
+            r#"#!lua \"name=a b\""#,
+            "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long",
+        ),
+    ] {
+        check(&load(line), &format!("+OK | -ERR {refusal}"));
+    }
+}
+
+#[test]
 fn libraries_are_replaced_listed_and_deleted() {
     after(
         "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', function() return 1 end)\" | \
@@ -131,6 +203,13 @@ fn libraries_are_replaced_listed_and_deleted() {
         "-ERR Library 'lib' already exists | -ERR Function put already exists | +OK | \"lib\" | :1 | -ERR Function not found | \
          -ERR Unknown option given: BAD | -ERR Library not found | +OK | -ERR Function not found | \
          -NOTBUSY No scripts in execution right now. | -ERR FUNCTION FLUSH only supports SYNC|ASYNC option",
+    );
+    let wrong = |word: &str| {
+        format!("-ERR unknown subcommand or wrong number of arguments for '{word}'. Try FUNCTION HELP.")
+    };
+    after(
+        "FUNCTION FLUSH SYNC x | FUNCTION FlusH x async | FCALL put 1 k v | FUNCTION FLUSH sync | FCALL put 1 k v",
+        &format!("{} | {} | +OK | +OK | -ERR Function not found", wrong("FLUSH"), wrong("FlusH")),
     );
     let one = "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function{function_name='f', callback=function() return 1 end, flags={'no-writes','allow-oom'}, description='d'}\"";
     let flags2 = "~[+no-writes +allow-oom]";
@@ -220,6 +299,11 @@ fn libraries_are_dumped_and_restored() {
             -ERR unknown subcommand or wrong number of arguments for 'RESTORE'. Try FUNCTION HELP. | \
             -ERR wrong number of arguments for 'function|restore' command | -ERR wrong number of arguments for 'function|dump' command"
         ),
+    );
+    // The function is F there.
+    play(
+        r#"{b} | FUNCTION RESTORE "\xf5@A#!lua name=a\x0aredis.register_function('F',function() return 1 end)\x0a\x00*\x01\x88qE-$\x0e" | FCALL F 0"#,
+        "+OK | \"b\" | -ERR Function F already exists | :2",
     );
     // A value, code that is no library, one that comes twice: nothing is flushed.
     play(

@@ -321,7 +321,7 @@ fn positions() {
     );
     check(
         "LPOS l a RANK 0 | LPOS l a RANK x | LPOS l a RANK -9223372036854775808 | LPOS l a RANK 9223372036854775807 | LPOS l a RANK -9223372036854775807 | LPOS l a RANK 9223372036854775808",
-        "-ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list | -ERR value is not an integer or out of range | nil | nil | nil | -ERR value is not an integer or out of range",
+        "-ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list | -ERR value is not an integer or out of range | -ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807 | nil | nil | -ERR value is not an integer or out of range",
     );
     check(
         "LPOS l a COUNT -1 | LPOS l a COUNT x | LPOS l a MAXLEN -1 | LPOS l a MAXLEN x | LPOS l a COUNT 9223372036854775808",

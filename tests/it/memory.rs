@@ -268,6 +268,31 @@ fn long_strings_are_written_in_parts() {
     }
 }
 
+/// It is as much a part of the query as what has not come whole.
+#[test]
+fn what_is_queued_for_exec_takes_the_room_of_long_commands() {
+    let server = server(&[("maxmemory", "64mb")]);
+    let mut conn = server.conn();
+    let value = "x".repeat(MIB);
+    let set = ["SET", "k", &value];
+    assert_eq!(conn.call(&["MULTI"]), Value::ok());
+    let replies: Vec<Value> = (0..64).map(|_| conn.call(&set)).collect();
+    let queued = replies.iter().take_while(|reply| **reply == Value::Simple(b"QUEUED".to_vec())).count();
+    let oom = Value::Error(b"OOM command not allowed when used memory > 'maxmemory'.".to_vec());
+    assert!(queued > 0 && replies.get(queued) == Some(&oom), "{queued} were queued");
+    eventually("it is seen", || {
+        let list = server.conn().call(&["CLIENT", "LIST"]).to_string();
+        list.contains(&format!(" multi={queued} "))
+            && !list.contains(&format!(" multi={queued} watch=0 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 "))
+    });
+    let aborted = Value::Error(b"EXECABORT Transaction discarded because of previous errors.".to_vec());
+    assert_eq!(conn.call(&["EXEC"]), aborted);
+    // All of it is given back.
+    for words in [&["MULTI"][..], &set, &["EXEC"]] {
+        assert!(!conn.call(words).is_error());
+    }
+}
+
 #[test]
 fn names_have_a_limit() {
     const LIMIT: usize = 65_536;

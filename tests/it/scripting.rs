@@ -83,6 +83,79 @@ fn read_only_scripts_do_not_write() {
 }
 
 #[test]
+fn messages_are_writes_to_read_only_scripts() {
+    let refusal = "ERR Write commands are not allowed from read-only scripts.";
+    check(
+        "EVAL_RO \"return redis.call('publish','a','b')\" 0 | EVAL_RO \"return redis.call('spublish','a','b')\" 0 | \
+         EVAL \"#!lua flags=no-writes\\nreturn redis.call('publish','a','b')\" 0 | EVAL_RO \"return redis.pcall('publish','a','b')\" 0 | \
+         EVAL_RO \"return redis.call('pfcount','pf')\" 0 | EVAL \"return redis.call('publish','a','b')\" 0 | \
+         EVAL_RO \"return redis.call('publish','a')\" 0 | EVAL_RO \"return redis.call('pubsub','numpat')\" 0",
+        &format!(
+            "-{refusal} script: 4790605679cf073cb561805eb6c83112ff57d189, on @user_script:1. | \
+             -{refusal} script: 5482eafdc8d89b2e3eda46023a23532654bf58fc, on @user_script:1. | \
+             -{refusal} script: 95c0e5b3e3ddc1a03319f1ee24c5e5afa8fd10b2, on @user_script:2. | -{refusal} | \
+             -{refusal} script: d81807ad971fb20f1b86dd588f1e13819ce4c7a1, on @user_script:1. | :0 | \
+             -ERR Wrong number of args calling Redis command from script ... | :0"
+        ),
+    );
+    check(
+        "FUNCTION FLUSH | FUNCTION LOAD \"#!lua name=l\\nredis.register_function{function_name='pp', callback=function() \
+         return redis.call('publish','a','b') end, flags={'no-writes'}}\" | FCALL pp 0 | FCALL_RO pp 0",
+        &format!(
+            "+OK | \"l\" | -{refusal} script: pp, on @user_function:2. | -{refusal} script: pp, on @user_function:2."
+        ),
+    );
+}
+
+#[test]
+fn the_first_line_of_a_script_is_quoted_like_a_command() {
+    let refusal = "-ERR Write commands are not allowed from read-only scripts. script: ...";
+    for (line, reply) in [
+        (r#"#!lua flags=\"no-writes\""#, refusal),
+        (r#"#!\"lua\" 'flags=allow-oom,no-writes'"#, refusal),
+        (r"#!lua\tflags=no-writes\r", refusal),
+        (r#"#!lua flags=\"\""#, "+OK"),
+        (r#"#!lua \"\""#, "-\"ERR Unknown lua shebang option: \""),
+        (r#"#!lua \"x y\""#, "-ERR Unknown lua shebang option: x y"),
+        (r#"#!lua flags=\"bad flag\""#, "-ERR Unexpected flag in script shebang: bad flag"),
+        (r#"#!\"py x\""#, "-ERR Unexpected engine in script shebang: #!py x"),
+        (r#"#!lua flags=\"no-writes"#, "-ERR Invalid engine in script shebang"),
+        (r#"#!lua \"flags=no-writes\"x"#, "-ERR Invalid engine in script shebang"),
+        ("#!lua'", "-ERR Invalid engine in script shebang"),
+        (r"#!lua\x00", "-ERR Invalid script shebang"),
+    ] {
+        check(&format!(r#"EVAL "{line}\nreturn redis.call('set','x',1)" 0"#), reply);
+    }
+}
+
+/// All that Lua's stack takes, and no more.
+#[test]
+fn as_much_is_unpacked_as_in_redis() {
+    let unpack = |bounds: &str| format!("EVAL \"return select('#', unpack({bounds}))\" 0");
+    let too_many = "-ERR user_script:1: too many results to unpack script: ..., on @user_script:1.";
+    for (bounds, reply) in [
+        ("{}, 1, 7997", ":7997"),
+        ("{}, 1, 7998", too_many),
+        ("{}, 0, 2147483647", too_many),
+        ("{}, -2147483648, 2147483647", too_many),
+        ("{}, 2147483647, 2147483647", ":1"),
+        ("{}, 2147483646, 2147483648", ":0"),
+        ("{}, 1, 2^32 + 1", ":1"),
+        ("{1,2,3}, 1.5, '2'", ":2"),
+        ("{1,2,3}, 2", ":2"),
+        ("{1,2,3}, 5, 1", ":0"),
+        ("", "-ERR user_script:1: bad argument #1 to 'unpack' (table expected, got no value) ..."),
+        ("{}, {}", "-ERR user_script:1: bad argument #2 to 'unpack' (number expected, got table) ..."),
+    ] {
+        check(&unpack(bounds), reply);
+    }
+    let largest = |count: u32| {
+        format!("EVAL \"local t = {{}} for i = 1, {count} do t[i] = i end return math.max(unpack(t))\" 0")
+    };
+    check(&format!("{} | {}", largest(7_999), largest(8_000)), &format!(":7999 | {too_many}"));
+}
+
+#[test]
 fn what_a_script_wrote_before_it_failed_stays() {
     check("EVAL \"redis.call('set','a',1) error('x')\" 0 | GET a", "-ERR user_script:1: x ... | \"1\"");
     check(

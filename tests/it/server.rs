@@ -329,10 +329,41 @@ fn command_statistics() {
         "CONFIG RESETSTAT | GET a | GET a | FOO | SET | INFO commandstats errorstats",
         r##"+OK | nil | nil | -... | -... | %"# Commandstats\r\n...cmdstat_get:calls=2,usec=...,usec_per_call=...,rejected_calls=0,failed_calls=0\r\n...\r\n# Errorstats\r\nerrorstat_ERR:count=2\r\n""##,
     );
+    for (call, name) in [("SET k", "set"), ("OBJECT ENCODING", "object|encoding"), ("OBJECT", "object")] {
+        check(
+            &format!("CONFIG RESETSTAT | {call} | INFO commandstats"),
+            &format!(
+                r##"+OK | -ERR wrong number of arguments for '{name}' command | %"...cmdstat_{name}:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0\r\n...""##
+            ),
+        );
+    }
+    check(
+        "CONFIG RESETSTAT | OBJECT NOPE | NOPE | INFO commandstats",
+        r##"+OK | -... | -... | %"# Commandstats\r\ncmdstat_config|resetstat:calls=1,...failed_calls=0\r\n""##,
+    );
     check(
         "CONFIG RESETSTAT | GET a | SET a b | GET a | INFO stats",
         r##"+OK | nil | +OK | "b" | %"# Stats\r\n...keyspace_hits:1\r\nkeyspace_misses:1\r\n...""##,
     );
+}
+
+/// Fields that Redis 7.0 has not.
+#[test]
+fn clients_that_listen_and_those_that_were_closed_are_counted() {
+    tarn_only(
+        "@b SUBSCRIBE a | INFO clients | @b SSUBSCRIBE s | INFO clients | @b UNSUBSCRIBE | @b SUNSUBSCRIBE | INFO clients",
+        r#"... | %"...\r\npubsub_clients:1\r\n..." | ... | %"...\r\npubsub_clients:1\r\n..." | ... | ... | %"...\r\npubsub_clients:0\r\n...""#,
+    );
+    let server =
+        Server::start(Options::new(Program::Memory).with("client-output-buffer-limit", "normal 1mb 0 0"));
+    let (mut conn, mut deaf) = (server.conn(), server.conn());
+    conn.call(&["SETRANGE", "k", "50000000", "x"]);
+    deaf.send(&["GET", "k"]);
+    eventually("the client is closed", || {
+        let stats = conn.call(&["INFO", "stats"]).to_string();
+        stats.contains(r"client_output_buffer_limit_disconnections:1\r\n")
+            && stats.contains(r"client_query_buffer_limit_disconnections:0\r\n")
+    });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::{ENGINES, Options, Program, Server, free_port, run_to_end};
+use crate::harness::{ENGINES, Options, Program, Server, eventually, free_port, run_to_end};
 use crate::value::Value;
 
 #[track_caller]
@@ -155,6 +155,33 @@ fn sigterm_and_sigint_stop_in_order() {
     }
 }
 
+/// Nothing of them is visible, so that nothing is lost by their end.
+#[test]
+fn scripts_that_never_end_take_no_worker_from_others_and_do_not_keep_the_server_from_stopping() {
+    const SCRIPTS: usize = 6;
+    for program in ENGINES {
+        let mut server = Server::start(Options::new(program).with("worker-threads", "2"));
+        let mut conn = server.conn();
+        let library = "#!lua name=l\nredis.register_function('f', function(keys) redis.call('set', keys[1], 1) \
+            while true do pcall(function() end) end end)";
+        assert_eq!(conn.call(&["FUNCTION", "LOAD", library]), Value::bulk("l"));
+        let _runners: Vec<_> = (0..SCRIPTS)
+            .map(|n| {
+                let mut runner = server.conn();
+                runner.send(&["FCALL", "f", "1", &format!("key:{n}")]);
+                runner
+            })
+            .collect();
+        eventually("they run", || {
+            let stats = conn.call(&["FUNCTION", "STATS"]);
+            !stats.items().expect("pairs")[1].is_nil()
+        });
+        // A script that nobody knows yet runs on a worker.
+        assert_eq!(conn.call(&["EVAL", "return 7", "0"]), Value::Int(7));
+        assert_eq!(server.stop().code(), Some(0), "{}", server.log());
+    }
+}
+
 #[test]
 fn shutdown_stops_in_order() {
     for program in ENGINES {
@@ -211,9 +238,7 @@ fn everything_is_there_after_a_restart() {
             assert_eq!(conn.call(&["PEXPIRETIME", "kept"]), Value::Int(33_177_117_420_123));
             assert!(conn.call(&["GET", "gone"]).is_nil());
             assert!(conn.call(&["GET", "deleted"]).is_nil());
-            crate::harness::eventually("expired keys are not counted", || {
-                conn.call(&["DBSIZE"]) == Value::Int(3)
-            });
+            eventually("expired keys are not counted", || conn.call(&["DBSIZE"]) == Value::Int(3));
         }
     }
 }

@@ -39,6 +39,12 @@ fn info(conn: &mut Conn, section: &str) -> String {
     String::from_utf8_lossy(conn.call(&["INFO", section]).bytes().unwrap()).into_owned()
 }
 
+fn counter(conn: &mut Conn, name: &str) -> u64 {
+    let report = info(conn, "tikv");
+    let value = report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
+    value.trim().parse().unwrap()
+}
+
 /// The requests of the background come in between now and then: the fewest of a few runs are the command's own.
 fn requests(double: &Double, mut work: impl FnMut(usize)) -> Counts {
     let counts = (0..20).map(|round| {
@@ -90,6 +96,12 @@ fn commands_take_few_requests() {
         conn.call_all(&sets);
     });
     assert!(counts.tikv() <= 3, "16 HSETs of one key: {counts}");
+    let sets: Vec<[String; 3]> =
+        (0..16).map(|n| ["SET".to_owned(), format!("new:{n}"), "w".to_owned()]).collect();
+    let counts = requests(&double, |_| {
+        assert!(conn.call_all(&sets).iter().all(|reply| *reply == Value::ok()));
+    });
+    assert!(counts.tikv() <= 8, "16 SETs of as many keys, four in a transaction: {counts}");
     let keys: Vec<String> =
         std::iter::once("DEL".to_owned()).chain((0..100).map(|n| format!("none:{n}"))).collect();
     let counts = requests(&double, |_| assert_eq!(conn.call(&keys), Value::Int(0)));
@@ -116,6 +128,14 @@ fn a_pipeline_is_answered_in_order_and_sees_its_own_writes() {
         "LPUSH a 1",
         "GET a",
         "TYPE a",
+        "SET k1 1",
+        "INCR k1",
+        "INCR a",
+        "HSET k2 f 1",
+        "SADD k2 m",
+        "SET k3 3",
+        "MGET k1 a k2 k3",
+        "HGETALL k2",
     ];
     let commands: Vec<Vec<&str>> = lines.iter().map(|line| line.split(' ').collect()).collect();
     let replies: Vec<String> = conn.call_all(&commands).iter().map(ToString::to_string).collect();
@@ -134,6 +154,14 @@ fn a_pipeline_is_answered_in_order_and_sees_its_own_writes() {
         ":1",
         "-WRONGTYPE Operation against a key holding the wrong kind of value",
         "+list",
+        "+OK",
+        ":2",
+        "-WRONGTYPE Operation against a key holding the wrong kind of value",
+        ":1",
+        "-WRONGTYPE Operation against a key holding the wrong kind of value",
+        "+OK",
+        "[\"2\" nil nil \"3\"]",
+        "[\"f\" \"1\"]",
     ];
     assert_eq!(replies, expected);
 }
@@ -221,9 +249,38 @@ fn conflicts_never_reach_a_client_and_are_counted() {
         double.inject(Rule::on(Call::Prewrite, Fault::Conflict).times(round));
         assert_eq!(conn.call(&["INCR", "n"]), Value::Int(round as i64));
     }
-    let report = info(&mut conn, "tikv");
-    let again = report.lines().find_map(|line| line.strip_prefix("tikv_runs_again:")).unwrap();
-    assert!(again.trim().parse::<u64>().unwrap() >= 5, "{report}");
+    assert!(counter(&mut conn, "tikv_runs_again") >= 5);
+}
+
+/// Each has its own reply, and a call that is refused leaves the others alone.
+#[test]
+fn writes_of_one_key_by_many_clients_share_transactions() {
+    const CLIENTS: i64 = 16;
+    const EACH: i64 = 100;
+    let double = double();
+    let server = Server::start(options(&double));
+    let mut conn = server.conn();
+    let before = counter(&mut conn, "tikv_commits");
+    let mut counted: Vec<i64> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut conn = server.conn();
+                    let mut counted = Vec::new();
+                    for _ in 0..EACH {
+                        counted.push(conn.call(&["INCR", "n"]).int().unwrap());
+                        assert!(error(&mut conn, "LPUSH n x").starts_with("WRONGTYPE "));
+                    }
+                    counted
+                })
+            })
+            .collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    counted.sort_unstable();
+    assert_eq!(counted, (1..=CLIENTS * EACH).collect::<Vec<_>>());
+    let commits = counter(&mut conn, "tikv_commits") - before;
+    assert!(commits < (CLIENTS * EACH) as u64, "{commits} commits of {} commands", CLIENTS * EACH);
 }
 
 #[test]

@@ -110,6 +110,9 @@ fn a_watched_key_that_is_changed_lets_exec_do_nothing() {
         ("RPUSH k a", "LMOVE k d LEFT RIGHT"),
         ("SADD s a", "SUNIONSTORE k s"),
         ("SET x 1", "COPY x k"),
+        ("ECHO x", "BITFIELD k SET i5 0 0"),
+        ("SET k a", "BITFIELD k SET u8 80 0"),
+        ("SET k a", "BITFIELD k SET u8 0 98 SET u8 0 97"),
     ] {
         let line = format!("{before} | WATCH k | @b {change} | MULTI | SET done 1 | EXEC | GET done");
         let replies = "... | ".repeat(change.matches(" | ").count() + 1);
@@ -129,6 +132,10 @@ fn what_does_not_change_a_key_does_not_matter() {
         ("SADD k a", "SREM k b"),
         ("HSET k f v", "HDEL k g"),
         ("ZADD k 1 a", "ZADD k 1 a"),
+        ("SET k a", "BITFIELD k SET u8 0 97"),
+        ("SET k a", "BITFIELD k INCRBY u8 0 0 GET u8 0"),
+        ("SETRANGE k 100000 a", "BITFIELD k SET u8 80 0 INCRBY u8 800000 0"),
+        ("ECHO x", "BITFIELD k GET u8 0"),
         ("ECHO x", "DEL k"),
         ("ECHO x", "FLUSHALL"),
         ("ECHO x", "SWAPDB 0 1"),
@@ -305,6 +312,11 @@ fn monitors_see_exec_behind_what_it_runs() {
         "@m MONITOR | MULTI | SET a 1 | EXEC | @m !recv | @m !recv | @m !recv",
         "+OK | +OK | +QUEUED | [+OK] | +...\"MULTI\" | +...\"SET\" \"a\" \"1\" | +...\"EXEC\"",
     );
+    check2_with(
+        &[],
+        "@m MONITOR | MULTI | SET a | EXEC | @m !recv | @m !recv",
+        "+OK | +OK | -ERR wrong number of arguments for 'set' command | -EXECABORT Transaction discarded because of previous errors. | +...\"MULTI\" | +...\"EXEC\"",
+    );
 }
 
 #[test]
@@ -467,5 +479,7 @@ fn what_is_queued_counts_as_a_query() {
     };
     assert!(queue(2));
     assert!(!queue(3));
+    let stats = server.conn().call(&["INFO", "stats"]).to_string();
+    assert!(stats.contains(r"client_query_buffer_limit_disconnections:1\r\n"), "{stats}");
     assert_eq!(server.conn().call(&["STRLEN", "k"]), Value::Int(500 * 1024));
 }

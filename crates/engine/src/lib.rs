@@ -571,7 +571,11 @@ pub trait LocalStore: Send + Sync {
 
     /// Removes every row of the range that was committed before the call. A barrier for big things (a database, a
     /// slot), never for small ones; waits. The caller sees to it that nobody writes into the range meanwhile.
-    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()>;
+    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
+        self.delete_ranges(&[(space, range)])
+    }
+    /// The same for several at the price of one barrier.
+    fn delete_ranges(&self, ranges: &[(Space, Range<'_>)]) -> Result<()>;
     /// Nobody will read or write the rows of a group any more, but for snapshots that are there: they are removed when
     /// that costs little. The commits by which the group ended come before the call. False where that is refused for
     /// now; see [`LocalStore::delete_range`].

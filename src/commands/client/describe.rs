@@ -16,8 +16,8 @@ pub fn describe(client: &Client, commands: &[&str], users: &Users, now_ms: u64, 
     let labels = client.labels();
     let [channels, patterns, shards] = client.subscriptions();
     let secs_since = |ms: u64| now_ms.saturating_sub(ms) / 1000;
-    let (query, reply) = (client.query_bytes(), client.reply_bytes());
-    let total = size_of::<Client>() + query + reply + labels.name.len();
+    let (query, reply, queued) = (client.query_bytes(), client.reply_bytes(), client.queued_bytes());
+    let total = size_of::<Client>() + query + reply + queued + labels.name.len();
     let command = commands.get(client.command()).copied().unwrap_or("NULL");
     // Writing into a vector does not fail.
     let _ = write!(
@@ -28,7 +28,7 @@ pub fn describe(client: &Client, commands: &[&str], users: &Users, now_ms: u64, 
     out.extend_from_slice(&labels.name);
     let _ = write!(
         out,
-        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi={} watch={} qbuf={query} qbuf-free=0 argv-mem=0 multi-mem=0 \
+        " age={} idle={} flags={} db={} sub={channels} psub={patterns} ssub={shards} multi={} watch={} qbuf={query} qbuf-free=0 argv-mem=0 multi-mem={queued} \
          rbs=0 rbp=0 obl={reply} oll=0 omem={reply} tot-mem={total} events={} cmd={command} user=",
         secs_since(client.created_ms),
         secs_since(client.last_active_ms()),

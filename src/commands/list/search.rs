@@ -27,6 +27,11 @@ fn options(args: &mut Args<'_>) -> Result<Options> {
         }
         if args.keyword("RANK") {
             let rank = args.int()?;
+            if rank == i64::MIN {
+                // It has no counterpart above zero.
+                let words = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
+                return Err(Error::reply(words).into());
+            }
             if rank == 0 {
                 return Err(Error::reply(
                     "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use \

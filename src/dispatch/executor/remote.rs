@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tarn_engine::Wait;
+use tarn_engine::{AnySnapshot, Wait};
 
 use super::{Allowed, Executor, Ran};
 use crate::dispatch::ahead;
@@ -36,6 +36,14 @@ impl Node {
             self.keyspace.ready()?;
         }
         Err(Stop::Move(Why::Contended))
+    }
+
+    /// A snapshot that may be read by the map of this epoch: its rows are those of one moment, and so must be the map by which they are
+    /// found.
+    fn snapshot_by(&self, map_epoch: u64) -> Result<AnySnapshot> {
+        let snapshot = self.engine.snapshot()?;
+        self.check_read(map_epoch)?;
+        Ok(snapshot)
     }
 
     /// Those who will tell whether the keys of a unit were changed by another node.
@@ -98,9 +106,7 @@ impl Executor {
         let Executor { node, counters, arena, random, .. } = self;
         let mut env = node.env(unit.first_db(), unit.now_ms, unit.limits, Place::Worker, *random)?;
         env.woken = unit.waits == Waits::Woken;
-        let snapshot = node.engine.snapshot()?;
-        // From now on the rows are those of one moment, and so must be the map by which they are found.
-        node.check_read(env.map_epoch)?;
+        let snapshot = node.snapshot_by(env.map_epoch)?;
         ahead::fetch(node, &snapshot, unit, false);
         let mut turn = Turn {
             node,
@@ -117,5 +123,25 @@ impl Executor {
         };
         let (source, located) = (Source::Snapshot(&snapshot), Located::default());
         turn.read_calls(env, source, unit, located, replies).map(Ran::Wrote)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::{Stop, Why};
+    use crate::testkit::Kit;
+
+    #[test]
+    fn no_snapshot_is_read_by_a_map_that_was_changed_before_it() {
+        let kit = Kit::new();
+        let node = &kit.node;
+        let lease = &node.keyspace.shared.lease;
+        let noted = lease.epoch();
+        assert!(node.snapshot_by(noted).is_ok());
+        let pause = lease.pause();
+        assert!(matches!(node.snapshot_by(noted), Err(Stop::Move(Why::Contended))));
+        drop(pause);
+        assert!(matches!(node.snapshot_by(noted), Err(Stop::Move(Why::Contended))));
+        assert!(node.snapshot_by(lease.epoch()).is_ok());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tarn_engine::Wait;
 
 use super::{Allowed, Executor, On, write_error};
-use crate::acl::Context;
+use crate::acl::{Context, Denied};
 use crate::commands::acl::note_denied;
 use crate::dispatch::caller::Caller;
 use crate::dispatch::gate;
@@ -111,6 +111,9 @@ impl Executor {
                 }
                 Outcome::Move(why) => return Served::Moved(why),
                 Outcome::Replied { .. } | Outcome::Aborted => {
+                    if steps.iter().any(|step| step.failed) {
+                        self.count_errors(&unit, &steps, 0, &reply);
+                    }
                     node.waiters.finish(waiter);
                     post.served(waiter, reply);
                     return Served::Replied;
@@ -121,15 +124,28 @@ impl Executor {
 
     /// What a client hears whose user may not make a call any more that was let pass before it had to wait.
     pub fn refuse_late(&mut self, caller: &Caller, call: &Call<'_>) -> Option<Vec<u8>> {
+        let denied = self.denied_late(caller, call)?;
         let node = &self.node;
-        let user = if caller.is_free(&node.acl) { None } else { node.acl.restricted(caller.user) }?;
-        let denied = gate::permit(call, &user, node).err()?;
         if let Some(client) = node.clients.get(caller.client) {
             note_denied(node, &client, node.clock.now_ms(), Context::TopLevel, &denied);
+        }
+        if let Some(counters) = self.counters.command(call.command.id) {
+            counters.rejected.add(1);
         }
         let mut reply = Vec::new();
         write_error(node, &self.counters, &denied.error(), &mut reply);
         Some(reply)
+    }
+
+    /// Whether it would hear nothing of the kind.
+    pub fn may_late(&self, caller: &Caller, call: &Call<'_>) -> bool {
+        self.denied_late(caller, call).is_none()
+    }
+
+    fn denied_late(&self, caller: &Caller, call: &Call<'_>) -> Option<Denied> {
+        let node = &self.node;
+        let user = if caller.is_free(&node.acl) { None } else { node.acl.restricted(caller.user) }?;
+        gate::permit(call, &user, node).err()
     }
 
     /// Whether there is such a key. What is not in memory counts as there.

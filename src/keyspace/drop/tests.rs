@@ -51,7 +51,7 @@ fn remove_dropped(kit: &mut Kit) {
     for db in &numbers {
         for doomed in ranges(*db) {
             let range = Range { start: &doomed.start, end: &doomed.end };
-            crate::keyspace::local::delete_range(&kit.node.engine, doomed.space, range).unwrap();
+            crate::keyspace::local::delete_ranges(&kit.node.engine, &[(doomed.space, range)]).unwrap();
         }
     }
     for bucket in 0..EXPIRE_BUCKETS {

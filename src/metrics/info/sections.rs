@@ -58,7 +58,7 @@ pub fn clients(node: &Arc<Node>, text: &mut Text) -> Result<()> {
     let all = node.clients.list();
     let most =
         |of: fn(&crate::clients::Client) -> usize| all.iter().map(|client| of(client)).max().unwrap_or(0);
-    let blocked = all.iter().filter(|client| client.has(flag::BLOCKED)).count();
+    let count = |with: usize| all.iter().filter(|client| client.has(with)).count() as u64;
     let ((watching, watched), (awaited, awaited_gone)) = (node.watches.totals(), node.waiters.totals());
     text.fields([
         ("connected_clients", node.clients.connected() as u64),
@@ -66,8 +66,9 @@ pub fn clients(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("maxclients", u64::from(node.config.current().maxclients)),
         ("client_recent_max_input_buffer", most(crate::clients::Client::query_bytes) as u64),
         ("client_recent_max_output_buffer", most(crate::clients::Client::reply_bytes) as u64),
-        ("blocked_clients", blocked as u64),
+        ("blocked_clients", count(flag::BLOCKED)),
         ("tracking_clients", node.tracking.totals().clients as u64),
+        ("pubsub_clients", count(flag::PUBSUB)),
         ("watching_clients", watching as u64),
         ("clients_in_timeout_table", 0),
         ("total_watched_keys", watched as u64),
@@ -199,6 +200,8 @@ pub fn stats(node: &Arc<Node>, text: &mut Text) -> Result<()> {
         ("tracking_total_prefixes", tracking.prefixes as u64),
         ("unexpected_error_replies", 0),
         ("total_error_replies", metrics.sum(|t| t.error_replies.get())),
+        ("client_query_buffer_limit_disconnections", metrics.sum(|t| t.closed_for_query.get())),
+        ("client_output_buffer_limit_disconnections", metrics.sum(|t| t.closed_for_output.get())),
     ]);
     for reason in Reason::ALL {
         text.field(&format!("acl_access_denied_{}", reason.counter()), node.acl.log.count(reason));

@@ -99,7 +99,8 @@ impl Sweeper {
     fn turn(&mut self) -> Result<bool> {
         let node = Arc::clone(&self.executor.node);
         node.metrics.sample(Instant::now());
-        if node.keyspace.ready().is_err() {
+        // While clients may not write, nothing else changes either.
+        if node.keyspace.ready().is_err() || node.pause.holds(true, node.clock.now_ms()).is_some() {
             return Ok(false);
         }
         let mut backlog = false;

@@ -178,8 +178,10 @@ pub fn run(cx: &mut WriteCx<'_>, key: &[u8], steps: &[Step]) -> Result<Vec<Optio
         draft.read(cx, at, bytes)?;
         let old = step.get(bytes);
         let (result, new) = step.outcome(old);
-        if let Some(new) = new {
-            changed |= grows || new != old;
+        changed |= new.is_some() && grows;
+        // The same number again is no change of the key: who watches it is not told.
+        if let Some(new) = new.filter(|new| *new != old) {
+            changed = true;
             step.put(bytes, new);
             draft.write(cx, at, bytes)?;
         }

@@ -57,6 +57,19 @@ fn users_come_from_the_acl_file_and_go_back_there() {
 }
 
 #[test]
+fn who_loads_users_and_may_not_listen_any_more_is_answered_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("users.acl");
+    fs::write(&path, "user default on nopass ~* &* +@all\n").unwrap();
+    let server = Server::start(with_file(&path));
+    let mut conn = server.conn3();
+    assert!(!conn.call(&["SUBSCRIBE", "channel"]).is_error());
+    fs::write(&path, "user default on nopass ~* resetchannels &other +@all\n").unwrap();
+    assert_eq!(call(&mut conn, "ACL LOAD"), "+OK");
+    assert!(conn.closes());
+}
+
+#[test]
 fn a_bad_acl_file_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("users.acl");

@@ -667,6 +667,86 @@ pub const ALIKE: &[(&str, &str, &str)] = &[
         "-ERR This Redis command is not allowed from script script: ded64b6a9d2187466485e6c26688c973908a6bac, on @user_script:1.",
     ),
     ("return redis.call('sort','nolist')", "[]", "[]"),
+    ("return type(getmetatable(_G))", "\"table\"", "\"table\""),
+    (
+        "local t = {} for name in pairs(getmetatable(_G)) do t[#t+1] = name end return t",
+        "[\"__index\"]",
+        "[\"__index\"]",
+    ),
+    ("return type(getmetatable(_G).__index)", "\"function\"", "\"function\""),
+    ("return getmetatable(redis)", "nil", "nil"),
+    ("return getmetatable(string)", "nil", "nil"),
+    ("return getmetatable(getmetatable(_G))", "nil", "nil"),
+    (
+        "getmetatable(_G).__index = nil",
+        "-ERR user_script:1: Attempt to modify a readonly table script: 1ec4f48ee3d02bfee5da8ba9aeab8a503d3032f1, on @user_script:1.",
+        "-ERR user_script:1: Attempt to modify a readonly table script: 1ec4f48ee3d02bfee5da8ba9aeab8a503d3032f1, on @user_script:1.",
+    ),
+    (
+        "rawset(getmetatable(_G),'__index',nil)",
+        "-ERR Attempt to modify a readonly table script: cef3453c8a1c129603970733f77652f66277b34c, on @user_script:1.",
+        "-ERR Attempt to modify a readonly table script: cef3453c8a1c129603970733f77652f66277b34c, on @user_script:1.",
+    ),
+    (
+        "setmetatable(getmetatable(_G),{})",
+        "-ERR Attempt to modify a readonly table script: 943d130e2f0a28f12282346fcd8b2587cec48345, on @user_script:1.",
+        "-ERR Attempt to modify a readonly table script: 943d130e2f0a28f12282346fcd8b2587cec48345, on @user_script:1.",
+    ),
+    (
+        "table.insert(getmetatable(_G),1)",
+        "-ERR Attempt to modify a readonly table script: 5b9bc01195d88bb2be5c67c08822e566033d0b23, on @user_script:1.",
+        "-ERR Attempt to modify a readonly table script: 5b9bc01195d88bb2be5c67c08822e566033d0b23, on @user_script:1.",
+    ),
+    (
+        "getmetatable(_G).__index(_G,'zz')",
+        "-ERR user_script:1: Script attempted to access nonexistent global variable 'zz' script: 9b7b8e060283f21cc89e52d6494984a36609be06, on @user_script:1.",
+        "-ERR user_script:1: Script attempted to access nonexistent global variable 'zz' script: 9b7b8e060283f21cc89e52d6494984a36609be06, on @user_script:1.",
+    ),
+    (
+        "return getmetatable(_G).__index(_G)",
+        "-ERR user_script:1: Wrong number of arguments to luaProtectedTableError script: 5f7372f68f3803abe300e78c1d6f635ff5baab81, on @user_script:1.",
+        "-ERR user_script:1: Wrong number of arguments to luaProtectedTableError script: 5f7372f68f3803abe300e78c1d6f635ff5baab81, on @user_script:1.",
+    ),
+    (
+        "return {pcall(getmetatable(_G).__index,_G,'x')}",
+        "[nil \"Script attempted to access nonexistent global variable 'x'\"]",
+        "[nil \"Script attempted to access nonexistent global variable 'x'\"]",
+    ),
+    (
+        "local ok, err = pcall(string.dump,getmetatable(_G).__index) return err",
+        "\"unable to dump given function\"",
+        "\"unable to dump given function\"",
+    ),
+    (
+        "return _G[{}]",
+        "-ERR user_script:1: Second argument to luaProtectedTableError must be a string or number script: f5e46ffa995d057195858d2ec284417949577337, on @user_script:1.",
+        "-ERR user_script:1: Second argument to luaProtectedTableError must be a string or number script: f5e46ffa995d057195858d2ec284417949577337, on @user_script:1.",
+    ),
+    (
+        "return _G[nil]",
+        "-ERR user_script:1: Second argument to luaProtectedTableError must be a string or number script: 5aa563dda31e442ac1f43271575fa39ef4c0a922, on @user_script:1.",
+        "-ERR user_script:1: Second argument to luaProtectedTableError must be a string or number script: 5aa563dda31e442ac1f43271575fa39ef4c0a922, on @user_script:1.",
+    ),
+    (
+        "return _G[1.5]",
+        "-ERR user_script:1: Script attempted to access nonexistent global variable '1.5' script: 09295edf4f06ed4f27be5d8c097b9a7f781e2a04, on @user_script:1.",
+        "-ERR user_script:1: Script attempted to access nonexistent global variable '1.5' script: 09295edf4f06ed4f27be5d8c097b9a7f781e2a04, on @user_script:1.",
+    ),
+    (
+        "return _G['a\\0b']",
+        "-ERR user_script:1: Script attempted to access nonexistent global variable 'a' script: ce9dfa8177acb98c2dae2f390a01af067c23ad28, on @user_script:1.",
+        "-ERR user_script:1: Script attempted to access nonexistent global variable 'a' script: ce9dfa8177acb98c2dae2f390a01af067c23ad28, on @user_script:1.",
+    ),
+    (
+        "return {pcall(unpack)}",
+        "[nil \"bad argument #1 to '?' (table expected, got no value)\"]",
+        "[nil \"bad argument #1 to '?' (table expected, got no value)\"]",
+    ),
+    (
+        "return {pcall(unpack,{},1,9000)}",
+        "[nil \"too many results to unpack\"]",
+        "[nil \"too many results to unpack\"]",
+    ),
 ];
 
 pub const NEWER: &[(&str, &str, &str)] = &[

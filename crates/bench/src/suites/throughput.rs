@@ -115,6 +115,8 @@ fn compare(args: &Args, workloads: &[Workload]) -> Result<Vec<Check>> {
             let (ours, theirs) = measure(args, workload, pipeline, requests, &tarn, &redis)?;
             let ratio = ours.share_of(&theirs);
             let cpu = (ours.cpu_micros(requests), theirs.cpu_micros(requests));
+            // The table comes last; who stops a long run has this.
+            eprintln!("bench:     throughput {ratio:.2}, CPU {:.2}", cpu.0 / cpu.1);
             table.row([
                 workload.name.to_owned(),
                 pipeline.to_string(),

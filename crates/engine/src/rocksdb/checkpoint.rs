@@ -56,18 +56,22 @@ impl Inner {
         open::write_format(&*self.files, dir)
     }
 
-    pub(super) fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
-        if range.start >= range.end {
+    pub(super) fn delete_ranges(&self, ranges: &[(Space, Range<'_>)]) -> Result<()> {
+        let is_range = |(_, range): &&(Space, Range<'_>)| range.start < range.end;
+        if !ranges.iter().any(|some| is_range(&some)) {
             return Ok(());
         }
         self.write_back_all()?;
-        let outcome = {
-            let _turn = self.write_back_turn.lock();
-            self.store.delete_range(space, range, !self.store.filter().has_snapshots())
-        };
-        // Also after a failure: part of the range may be gone.
-        self.shards.forget_range(space, range);
-        outcome
+        for (space, range) in ranges.iter().filter(is_range) {
+            let outcome = {
+                let _turn = self.write_back_turn.lock();
+                self.store.delete_range(*space, *range, !self.store.filter().has_snapshots())
+            };
+            // Also after a failure: part of the range may be gone.
+            self.shards.forget_range(*space, *range);
+            outcome?;
+        }
+        Ok(())
     }
 
     pub(super) fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {

@@ -382,8 +382,8 @@ impl LocalStore for RocksEngine {
         self.inner.pressure()
     }
 
-    fn delete_range(&self, space: Space, range: Range<'_>) -> Result<()> {
-        self.inner.delete_range(space, range)
+    fn delete_ranges(&self, ranges: &[(Space, Range<'_>)]) -> Result<()> {
+        self.inner.delete_ranges(ranges)
     }
 
     fn abandon(&self, space: Space, group: &[u8]) -> Result<bool> {

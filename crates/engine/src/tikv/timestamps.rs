@@ -11,7 +11,9 @@ use crate::{Error, Result};
 
 pub(super) struct Timestamps {
     state: Mutex<State>,
-    fetched: Condvar,
+    /// Who waits for a fetch with an even number, and who for one with an odd number.
+    even: Condvar,
+    odd: Condvar,
     counters: Arc<Counters>,
 }
 
@@ -25,7 +27,11 @@ struct State {
 
 impl Timestamps {
     pub(super) fn new(counters: Arc<Counters>) -> Timestamps {
-        Timestamps { state: Mutex::default(), fetched: Condvar::new(), counters }
+        Timestamps { state: Mutex::default(), even: Condvar::new(), odd: Condvar::new(), counters }
+    }
+
+    fn waiting(&self, fetch: u64) -> &Condvar {
+        if fetch.is_multiple_of(2) { &self.even } else { &self.odd }
     }
 
     /// One that is newer than every commit which was complete before the call.
@@ -45,10 +51,12 @@ impl Timestamps {
                 let mut state = self.state.lock();
                 state.ended = state.begun;
                 state.last = Some(fetched.clone());
-                self.fetched.notify_all();
+                // Those who share it, and one of those who came meanwhile, to fetch the next.
+                self.waiting(wanted).notify_all();
+                self.waiting(wanted + 1).notify_one();
                 return fetched;
             }
-            self.fetched.wait(&mut state);
+            self.waiting(wanted).wait(&mut state);
         }
         self.counters.shared_timestamps.fetch_add(1, Ordering::Relaxed);
         state.last.clone().unwrap_or_else(|| Err(Error::Unavailable("no timestamp was fetched".to_owned())))

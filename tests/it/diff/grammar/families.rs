@@ -143,7 +143,9 @@ pub const CONNECTION: Family = Family {
         (5, "ECHO {value}"),
         (4, "SELECT {db}"),
         (3, "HELLO {hello_option*}"),
-        (4, "HELLO {protocol} {hello_option*}"),
+        (2, "HELLO {protocol}"),
+        // Of several, 7.0 takes each as it comes.
+        (2, "HELLO {protocol} {hello_option}"),
         (2, "RESET"),
         (3, "AUTH {word} {word*}"),
         (4, "CLIENT SETNAME {word}"),
