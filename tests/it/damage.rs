@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::harness::{Options, Program, Server};
+use crate::harness::{Options, Program, Server, eventually};
 use crate::rng::Rng;
 use crate::value::Value;
 
@@ -126,7 +126,7 @@ fn damage_is_refused_and_the_override_starts() {
         assert_eq!(errors, 0, "{case}");
         let least = if names.contains("went back") { sorted() * 2 / 3 } else { sorted() };
         assert!(found >= least, "{case}: {found}");
-        assert!(server.log().contains("as the operator asked"), "{case}:\n{}", server.log());
+        eventually(case, || server.log().contains("as the operator asked"));
         assert_eq!(server.conn().call(&["SET", "after", "all"]), Value::ok());
         assert!(server.stop().success());
         server.restart();
