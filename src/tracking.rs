@@ -13,8 +13,9 @@ use crate::clients::{Client, Clients};
 /// What CLIENT TRACKING ON was told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Tells of every key with one of the prefixes, whoever has read it.
+    /// Tells of every key with one of the prefixes, whoever has read it. Those of one prefix are one message.
     pub bcast: bool,
+    /// In order.
     pub prefixes: Vec<Box<[u8]>>,
     pub optin: bool,
     pub optout: bool,
@@ -182,10 +183,14 @@ impl Tracking {
             }
         }
         for tracker in table.broadcasts.iter().filter(|tracker| !is_own(tracker, Some(by))) {
-            let theirs: Vec<Box<[u8]>> =
-                keys.clone().filter(|key| has_prefix(tracker, key)).map(Into::into).collect();
-            if !theirs.is_empty() {
-                self.post(clients, tracker, News::Changed(theirs.into()));
+            for prefix in &tracker.options.prefixes {
+                let mut theirs: Vec<Box<[u8]>> =
+                    keys.clone().filter(|key| key.starts_with(prefix)).map(Into::into).collect();
+                if !theirs.is_empty() {
+                    theirs.sort_unstable();
+                    theirs.dedup();
+                    self.post(clients, tracker, News::Changed(theirs.into()));
+                }
             }
         }
     }

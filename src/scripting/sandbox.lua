@@ -93,7 +93,9 @@ end
 
 function globals.setmetatable(t, meta)
     writable(t)
-    return setmetatable(t, meta)
+    local real = behind[meta]
+    -- What is behind is nobody's to change: a copy.
+    return setmetatable(t, real and library(real) or meta)
 end
 
 -- The metatables that scripts see of read-only tables; of most of them none, as in Redis. The real ones would let them out.

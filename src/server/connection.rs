@@ -82,6 +82,8 @@ pub struct Connection {
     pub exec: Option<Box<Exec>>,
     /// What it is to be told of keys that it caches, behind the reply that a worker has.
     pub late_news: Vec<Item>,
+    /// Messages that came meanwhile.
+    pub late_messages: Vec<u8>,
     /// The socket may have more to read / took less than was offered.
     pub readable: bool,
     pub writable: bool,
@@ -127,6 +129,7 @@ impl Connection {
             state: State::Open,
             exec: None,
             late_news: Vec::new(),
+            late_messages: Vec::new(),
             readable: false,
             writable: true,
             hung_up: false,
@@ -344,7 +347,7 @@ impl Connection {
 
     /// Whether this limit is to be acted on at once.
     pub fn is_over(&self, limit: &OutputLimit) -> bool {
-        limit.hard_bytes != 0 && self.unsent() as u64 >= limit.hard_bytes
+        limit.hard_bytes != 0 && (self.unsent() + self.late_messages.len()) as u64 >= limit.hard_bytes
     }
 
     /// Whether the replies that wait are more than this client may have.

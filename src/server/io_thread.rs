@@ -14,7 +14,7 @@ use super::connection::{Connection, Sent, State, output_high};
 use super::connections::Connections;
 use super::mailbox::{ConnectionId, Mailbox, Mailboxes, Message};
 use super::pipeline::{Flow, Pipeline};
-use super::subscriptions::{Deliveries, output_limit, write_late_news};
+use super::subscriptions::{Deliveries, output_limit, write_what_is_late};
 use super::turns;
 use super::waiting::Waiting;
 use super::workers::Workers;
@@ -211,15 +211,14 @@ impl IoThread {
             Message::Serve(waiter, why) => self.serve_on_worker(&waiter, why),
             Message::Ready(keys) => self.workers.ready(keys),
             Message::Completed { connection: id, reply, long, wrote, exec, parked } => {
-                let listens = |c: &mut Connection| !c.session.subscriptions.is_empty();
-                if self.connections.of_client(id.place, id.client).is_some_and(listens) {
-                    // What the command told its own client comes before its reply.
+                let Some(connection) = self.connections.of_client(id.place, id.client) else {
+                    return self.workers.free(long.chunks);
+                };
+                let listens = !connection.session.subscriptions.is_empty();
+                self.complete(id.place, (reply, *long), wrote, exec, parked);
+                if listens {
+                    // What the command told its own client comes before the reply of the next one.
                     self.deliver(None);
-                }
-                if self.connections.of_client(id.place, id.client).is_some() {
-                    self.complete(id.place, (reply, *long), wrote, exec, parked);
-                } else {
-                    self.workers.free(long.chunks);
                 }
             }
             Message::Monitored(line) => {
@@ -290,8 +289,9 @@ impl IoThread {
             connection.hold(position);
             self.slow_down(&mut connection, place);
         }
-        if !connection.late_news.is_empty() && !matches!(connection.state, State::Working) {
-            write_late_news(&mut connection);
+        let is_late = !connection.late_news.is_empty() || !connection.late_messages.is_empty();
+        if is_late && !matches!(connection.state, State::Working) {
+            write_what_is_late(&mut connection);
         }
         self.connections.put(place, connection);
         self.connections.enqueue(place);

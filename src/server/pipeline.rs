@@ -431,10 +431,6 @@ impl IoThread {
             Run::Session(handler) => self.run_on_session(connection, place, call, handler),
             _ => self.run_on_keys(connection, place, call, among, Watching::No),
         };
-        let before = match connection.session.subscriptions.is_empty() {
-            true => before,
-            false => self.deliver_before(connection, place, before),
-        };
         if flow == Flow::Next {
             // Who asks for messages hears so, whatever CLIENT REPLY says.
             let spoken = self.pipeline.confirmed.then_some(connection.output.len());
@@ -448,6 +444,10 @@ impl IoThread {
             self.track(connection, place, command);
         }
         self.clock_out(connection, command, words, flow, before);
+        // What a command told its own client comes behind its reply, as since Redis 7.2.
+        if !connection.session.subscriptions.is_empty() {
+            self.deliver(Some((connection, place)));
+        }
         flow
     }
 

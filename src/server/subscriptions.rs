@@ -21,11 +21,13 @@ pub(super) struct Deliveries {
 }
 
 /// What has waited for the reply of a worker.
-pub(super) fn write_late_news(connection: &mut Connection) {
+pub(super) fn write_what_is_late(connection: &mut Connection) {
     let is_listening = !connection.session.subscriptions.is_empty();
     for item in std::mem::take(&mut connection.late_news) {
         write_news(&item, connection.session.protocol, is_listening, &mut connection.output);
     }
+    let messages = std::mem::take(&mut connection.late_messages);
+    connection.output.extend_from_slice(&messages);
 }
 
 /// What a client is told of keys that it caches. RESP2 has no messages but those of channels.
@@ -103,24 +105,6 @@ impl IoThread {
         }
     }
 
-    /// As [`IoThread::deliver`], before the reply that the connection has been given last: what a command told its own client
-    /// comes first. Where the reply begins then.
-    pub(super) fn deliver_before(
-        &mut self,
-        connection: &mut Connection,
-        place: usize,
-        before: usize,
-    ) -> usize {
-        if !self.node.pubsub.has_some(self.index) {
-            return before;
-        }
-        let reply = connection.output.split_off(before.min(connection.output.len()));
-        self.deliver(Some((connection, place)));
-        let begin = connection.output.len();
-        connection.output.extend_from_slice(&reply);
-        begin
-    }
-
     fn hand_out(&mut self, queue: &mut Queue, mut served: Served<'_>) {
         let durable = self.node.engine.durable();
         let mut items = queue.take_items();
@@ -149,7 +133,12 @@ impl IoThread {
                     continue;
                 }
                 let waiting = connection.unsent();
-                messages.write(connection.session.protocol, &mut connection.output);
+                // What a command told its own client comes behind its reply, which a worker has.
+                let out = match connection.state {
+                    State::Working => &mut connection.late_messages,
+                    _ => &mut connection.output,
+                };
+                messages.write(connection.session.protocol, out);
                 // What waits already is on a list, unless it is too much.
                 if waiting == 0 || connection.is_over(&self.config.client_output_buffer_limit.pubsub) {
                     self.connections.to_send.push(place);

@@ -83,6 +83,11 @@ fn clients_choose_what_is_remembered() {
         "CLIENT TRACKING ON BCAST PREFIX k PREFIX x | @b SET other 1 | @b SET k 1 | !recv | @b SET k 2 | !recv | @b DEL nokey | PING",
         &format!("+OK | +OK | +OK | {TOLD} | +OK | {TOLD} | :0 | +PONG"),
     );
+    // A message for each prefix, both in order.
+    check_pushes(
+        "CLIENT TRACKING ON BCAST PREFIX x PREFIX k | @b MSET x2 1 k2 1 x1 1 k1 1 x2 2 | !recv | !recv | PING",
+        r#"+OK | +OK | >["invalidate" ["k1" "k2"]] | >["invalidate" ["x1" "x2"]] | +PONG"#,
+    );
 }
 
 #[test]

@@ -107,6 +107,7 @@ fn with_prefixes(known: Vec<Box<[u8]>>, more: Vec<Box<[u8]>>) -> Result<Vec<Box<
     }
     let mut all = known;
     all.extend(more);
+    all.sort_unstable();
     if all.is_empty() {
         // Every key.
         all.push(Box::default());

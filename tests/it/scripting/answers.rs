@@ -678,6 +678,11 @@ pub const ALIKE: &[(&str, &str, &str)] = &[
     ("return getmetatable(string)", "nil", "nil"),
     ("return getmetatable(getmetatable(_G))", "nil", "nil"),
     (
+        "return {pcall(function() return setmetatable({},getmetatable(_G)).foo end)}",
+        "[nil \"user_script:1: Script attempted to access nonexistent global variable 'foo'\"]",
+        "[nil \"user_script:1: Script attempted to access nonexistent global variable 'foo'\"]",
+    ),
+    (
         "getmetatable(_G).__index = nil",
         "-ERR user_script:1: Attempt to modify a readonly table script: 1ec4f48ee3d02bfee5da8ba9aeab8a503d3032f1, on @user_script:1.",
         "-ERR user_script:1: Attempt to modify a readonly table script: 1ec4f48ee3d02bfee5da8ba9aeab8a503d3032f1, on @user_script:1.",
