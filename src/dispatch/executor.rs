@@ -14,6 +14,7 @@ pub use self::long::LongReply;
 pub use self::serving::Served;
 use super::ahead;
 use super::caller::Caller;
+use super::hints;
 use super::locks::{Busy, Held, LockSet, Mode, Patience, StripeSet};
 use super::script::busy_error;
 use super::spec::{Flags, KeyFlags, Run};
@@ -749,6 +750,10 @@ impl Node {
         let (wanted, writes) = unit.locks();
         let wanted = wanted.union(missing);
         let located = unit.calls.clone().next().map(|call| call.located).unwrap_or_default();
+        // Those of a pipeline are prefetched when it is read.
+        if writes && unit.atomic == Atomic::Yes {
+            hints::prefetch_keys(self, unit.calls.clone());
+        }
         let held = self.locks.many(&wanted, patience)?;
         Some(Locked { held, located, writes })
     }
