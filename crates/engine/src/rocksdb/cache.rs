@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::hash::{RowHash, prefetch_line, prefetch_row};
 use super::linear_hash::{LinearHashTable, Place};
-use crate::Range;
 
 /// A bucket at the usual fill, and what the allocator adds to the bytes.
 const ENTRY_OVERHEAD_BYTES: usize = 88;
@@ -184,11 +183,10 @@ impl CachePart {
         false
     }
 
-    /// Forgets rows of a range, looking at so many places from `from` on; where to go on, None at the end.
+    /// Forgets rows of these spaces and keys, looking at so many places from `from` on; where to go on, None at the end.
     pub fn forget(
         &mut self,
-        space: u8,
-        range: Range<'_>,
+        is_forgotten: impl Fn(u8, &[u8]) -> bool,
         from: Place,
         places: usize,
         budget: &CacheBudget,
@@ -196,8 +194,7 @@ impl CachePart {
         let mut at = from;
         for _ in 0..places {
             let (found, next) = self.entries.step(at)?;
-            let is_in =
-                |entry: &Entry| entry.space == space && entry.key() >= range.start && entry.key() < range.end;
+            let is_in = |entry: &Entry| is_forgotten(entry.space, entry.key());
             if let Some(found) = found.filter(|found| is_in(found.get())) {
                 budget.change(found.remove().size(), 0);
             }
@@ -225,6 +222,7 @@ impl CachePart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Range;
     use crate::rocksdb::hash::Hasher;
     use crate::{Groups, Space, SpaceDef};
 
@@ -247,7 +245,8 @@ mod tests {
         let (start, end) = (100_u32.to_be_bytes(), 50_000_u32.to_be_bytes());
         let mut place = Some(Place::default());
         while let Some(from) = place {
-            place = part.forget(0, Range { start: &start, end: &end }, from, 1000, &budget);
+            let is_in = |_: u8, key: &[u8]| (&start[..]..&end[..]).contains(&key);
+            place = part.forget(is_in, from, 1000, &budget);
         }
         assert!(part.buckets() * 20 < before, "{} of {before}", part.buckets());
         let key = 99_u32.to_be_bytes();
@@ -322,7 +321,7 @@ mod tests {
             let mut others = 0_u32;
             while let Some(from) = next {
                 restarts += u32::from(from != Place::default() && part.entries.is_moved(from));
-                next = part.forget(0, range, from, 8, &budget);
+                next = part.forget(|_, key| range.start <= key && key < range.end, from, 8, &budget);
                 // Others come, and go in every other round, so that partitions are split and reallocated.
                 for _ in 0..if others < 9000 { 16 } else { 0 } {
                     let key = row(b'a', round * 10_000 + others);

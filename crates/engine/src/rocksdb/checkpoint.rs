@@ -62,16 +62,13 @@ impl Inner {
             return Ok(());
         }
         self.write_back_all()?;
-        for (space, range) in ranges.iter().filter(is_range) {
-            let outcome = {
-                let _turn = self.write_back_turn.lock();
-                self.store.delete_range(*space, *range, !self.store.filter().has_snapshots())
-            };
-            // Also after a failure: part of the range may be gone.
-            self.shards.forget_range(*space, *range);
-            outcome?;
-        }
-        Ok(())
+        let outcome = ranges.iter().filter(is_range).try_for_each(|(space, range)| {
+            let _turn = self.write_back_turn.lock();
+            self.store.delete_range(*space, *range, !self.store.filter().has_snapshots())
+        });
+        // Also after a failure: part of them may be gone.
+        self.shards.forget_ranges(ranges.iter().filter(is_range).copied());
+        outcome
     }
 
     pub(super) fn compact(&self, space: Space, range: Range<'_>) -> Result<()> {

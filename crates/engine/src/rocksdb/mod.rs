@@ -19,6 +19,7 @@ mod linear_hash;
 mod log;
 mod open;
 mod ordered;
+mod ranges;
 mod read;
 mod scan;
 mod shard;

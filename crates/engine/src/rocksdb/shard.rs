@@ -13,6 +13,7 @@ use super::cache::{CacheBudget, CachePart};
 use super::groups::{GroupCache, WrittenBack};
 use super::hash::{GroupId, RowHash, SHARDS, shard_of};
 use super::linear_hash::Place;
+use super::ranges::Ranges;
 use super::table::Table;
 use super::table::arena::Row;
 use super::table::set::TableSet;
@@ -369,17 +370,19 @@ impl Shards {
         }
     }
 
-    /// Forgets the clean rows of a range, and any that are being fetched.
-    pub fn forget_range(&self, space: Space, range: Range<'_>) {
+    /// Forgets the clean rows of ranges, and any that are being fetched. All of them in one walk: it is over everything that is cached.
+    pub fn forget_ranges<'r>(&self, ranges: impl Iterator<Item = (Space, Range<'r>)>) {
+        let ranges = Ranges::of(ranges);
         for lock in self.locks() {
-            {
+            for (space, range) in ranges.iter() {
                 let mut shard = lock.write();
                 shard.generation += 1;
-                shard.groups.forget(space.0, range, &self.budget);
+                shard.groups.forget(space, range, &self.budget);
             }
             let mut next = Some(Place::default());
             while let Some(from) = next {
-                next = lock.write().cache.forget(space.0, range, from, FORGET_STEPS, &self.budget);
+                let is_in = |space: u8, key: &[u8]| ranges.contain(space, key);
+                next = lock.write().cache.forget(is_in, from, FORGET_STEPS, &self.budget);
             }
         }
     }
@@ -390,7 +393,8 @@ impl Shards {
         let mut next = Place::default();
         loop {
             let mut shard = lock.write();
-            match shard.cache.forget(id.space, range, next, FORGET_STEPS_OF_GROUP, &self.budget) {
+            let is_in = |space: u8, key: &[u8]| space == id.space && range.start <= key && key < range.end;
+            match shard.cache.forget(is_in, next, FORGET_STEPS_OF_GROUP, &self.budget) {
                 Some(from) => next = from,
                 None => return then(&mut shard),
             }
