@@ -169,12 +169,6 @@ fn a_publisher_hears_itself_behind_its_reply() {
         "",
         r#">["subscribe" "a" :1] | :1 | >["message" "a" "s"]"#,
     );
-    // Events are messages.
-    tarn_only3(
-        "CONFIG SET notify-keyspace-events KEA | SUBSCRIBE __keyevent@0__:set | SET k v | !recv | GET k | CONFIG SET notify-keyspace-events \"\"",
-        "",
-        r#"+OK | >["subscribe" "__keyevent@0__:set" :1] | +OK | >["message" "__keyevent@0__:set" "k"] | "v" | +OK"#,
-    );
 }
 
 #[test]
