@@ -408,9 +408,9 @@ fn expiry() {
 #[test]
 fn ones_own_events() {
     tarn_only3(
-        "CONFIG SET notify-keyspace-events E$ | SUBSCRIBE __keyevent@0__:set | SET k v | !recv | CONFIG SET notify-keyspace-events \"\"",
+        "CONFIG SET notify-keyspace-events E$ | SUBSCRIBE __keyevent@0__:set | SET k v | !recv | GET k | CONFIG SET notify-keyspace-events \"\"",
         "",
-        r#"+OK | >["subscribe" "__keyevent@0__:set" :1] | +OK | >["message" "__keyevent@0__:set" "k"] | +OK"#,
+        r#"+OK | >["subscribe" "__keyevent@0__:set" :1] | +OK | >["message" "__keyevent@0__:set" "k"] | "v" | +OK"#,
     );
 }
 
